@@ -347,9 +347,9 @@ void AccessLayouts::followAddressed(tile::LoadOp load) {
   }
 }
 
-// What is loaded at places that a reduction of rows finds (a sampled token's number): all threads of
-// a row know its place, and load it there. Elsewhere places, masks and what is loaded move between
-// threads, with two barriers each.
+// What is loaded at places that a reduction of rows finds (a sampled token's number): all threads
+// of a row know its place, and load it there. Elsewhere places, masks and what is loaded move
+// between threads, with two barriers each.
 void AccessLayouts::followReduced(tile::LoadOp load) {
   constexpr unsigned most = 8; // registers
   auto shape = tile::shapeOf(load.getType());
@@ -369,8 +369,8 @@ void AccessLayouts::followReduced(tile::LoadOp load) {
     for (Value source : reduce.getSources()) {
       Operation *origin = origins.lookup(source);
       auto dot = dyn_cast_or_null<tile::DotOp>(origin);
-      auto layout = dot ? std::optional(products.of(dot).sum)
-                        : (origin ? of(origin) : std::nullopt);
+      auto layout =
+          dot ? std::optional(products.of(dot).sum) : (origin ? of(origin) : std::nullopt);
       if (!layout || tile::shapeOf(source.getType()).size() != layout->rank())
         continue;
       LinearLayout rows = sliceLayout(*layout, reduce.getAxis());

@@ -15,10 +15,10 @@ namespace nereid::gpu {
 ///                                               o = z + reduce(reshape(s : 32 x 64)) axis 0
 ///
 /// (rows 8 apart are a thread's own). What only puts the result's elements elsewhere on the way (a
-/// transposition, a repetition, a move between threads) goes behind the loop with them. As many registers as before: the result was held by all
-/// threads that had a part. Sums of floats have another order then, as `docs/numerics.md` leaves
-/// free. Requires level 2; inner loops come first, so that what they leave behind them is deferred
-/// again by the loop around them.
+/// transposition, a repetition, a move between threads) goes behind the loop with them. As many
+/// registers as before: the result was held by all threads that had a part. Sums of floats have
+/// another order then, as `docs/numerics.md` leaves free. Requires level 2; inner loops come first,
+/// so that what they leave behind them is deferred again by the loop around them.
 void deferReductions(mlir::FunctionOpInterface kernel);
 
 } // namespace nereid::gpu

@@ -204,9 +204,8 @@ private:
   }
   static LinearLayout swapped(const LinearLayout &layout, ArrayRef<int64_t> shape, unsigned dim,
                               std::array<int64_t, 2> parts) {
-    return reshapeLayout(
-        exchanged(reshapeLayout(layout, shape, split(shape, dim, parts)), dim),
-        split(shape, dim, {parts[1], parts[0]}), shape);
+    return reshapeLayout(exchanged(reshapeLayout(layout, shape, split(shape, dim, parts)), dim),
+                         split(shape, dim, {parts[1], parts[0]}), shape);
   }
 };
 

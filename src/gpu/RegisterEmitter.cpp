@@ -457,8 +457,8 @@ void RegisterEmitter::bind(ValueRange sources, ValueRange values) {
   }
 }
 
-// Where the temporaries of a step must end. Of programs with warp groups a multiprocessor holds few:
-// registers bound them. Of others, a few bytes more keep none away.
+// Where the temporaries of a step must end. Of programs with warp groups a multiprocessor holds
+// few: registers bound them. Of others, a few bytes more keep none away.
 uint64_t RegisterEmitter::mostOfStep(scf::ForOp loop) const {
   uint64_t small = std::min<uint64_t>(scratchStart + smallScratch, chip.sharedBytesPerBlock);
   if (!hasWarpGroups)

@@ -141,10 +141,17 @@ public:
     Type type = loop.getInductionVar().getType();
     Value trips = findTrips();
     auto number = [&](int64_t value) { return later.number(type, value); };
-    Value joined = b.createOrFold<arith::DivUIOp>(
-        loc, b.createOrFold<arith::AddIOp>(loc, trips, number(count - 1)), number(count));
+    auto known = constantOf(trips);
     for (scf::IfOp branch : llvm::concat<scf::IfOp>(step.keeps, step.again))
       roundDown(branch.getCondition().getDefiningOp<arith::CmpIOp>());
+    scf::IfOp several;
+    if (!known) {
+      Value areSeveral = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ugt, trips, number(1));
+      several = b.create<scf::IfOp>(loc, loop.getResultTypes(), areSeveral, true);
+      b.setInsertionPointToStart(several.thenBlock());
+    }
+    Value joined = b.createOrFold<arith::DivUIOp>(
+        loc, b.createOrFold<arith::AddIOp>(loc, trips, number(count - 1)), number(count));
     auto made = b.create<scf::ForOp>(loc, number(0), joined, number(1), loop.getInitArgs());
     made->setAttrs(loop->getAttrs());
     if (made.getNumResults())
@@ -152,17 +159,15 @@ public:
     else
       b.setInsertionPoint(made.getBody()->getTerminator());
     Value first = b.create<arith::MulIOp>(loc, made.getInductionVar(), number(count));
-    auto known = constantOf(trips);
     for (unsigned k = 0; k < count; ++k) {
       Value at = k ? b.create<arith::AddIOp>(loc, first, number(k)).getResult() : first;
       bool always = k == 0 || (known && *known % count == 0);
-      active.push_back(always ? Value()
-                              : b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, at, trips)
-                                    .getResult());
+      active.push_back(
+          always ? Value()
+                 : b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, at, trips).getResult());
       at = b.createOrFold<arith::MulIOp>(loc, at, loop.getStep());
-      mappings.emplace_back().map(
-          loop.getInductionVar(),
-          b.createOrFold<arith::AddIOp>(loc, loop.getLowerBound(), at));
+      mappings.emplace_back().map(loop.getInductionVar(),
+                                  b.createOrFold<arith::AddIOp>(loc, loop.getLowerBound(), at));
     }
     startLoads(made.getRegionIterArgs());
     for (scf::IfOp branch : step.again)
@@ -174,11 +179,29 @@ public:
       finish(k, carried);
     if (made.getNumResults())
       b.create<scf::YieldOp>(loc, carried);
+    if (several) {
+      chooseBetween(several, made);
+      return;
+    }
     loop->replaceAllUsesWith(made.getResults());
     loop->erase();
   }
 
 private:
+  // A loop of one step, as of a row that a block has room for, stays as it is.
+  void chooseBetween(scf::IfOp several, scf::ForOp made) {
+    loop->replaceAllUsesWith(several.getResults());
+    if (!made.getNumResults()) {
+      loop->moveBefore(several.elseBlock()->getTerminator());
+      return;
+    }
+    b.setInsertionPointToEnd(several.thenBlock());
+    b.create<scf::YieldOp>(loop.getLoc(), made.getResults());
+    loop->moveBefore(several.elseBlock(), several.elseBlock()->end());
+    b.setInsertionPointToEnd(several.elseBlock());
+    b.create<scf::YieldOp>(loop.getLoc(), loop.getResults());
+  }
+
   // How many steps there are. Bounds may be farther apart than a number with a sign tells.
   Value findTrips() {
     Location loc = loop.getLoc();
@@ -293,8 +316,8 @@ private:
     if (!tile)
       return truth;
     return b.create<tile::SplatOp>(
-        truth.getLoc(),
-        RankedTensorType::get(tile.getShape(), b.getI1Type(), tile.getEncoding()), truth);
+        truth.getLoc(), RankedTensorType::get(tile.getShape(), b.getI1Type(), tile.getEncoding()),
+        truth);
   }
 
   void mask(Operation *access, unsigned k) {
@@ -327,7 +350,8 @@ unsigned countFor(scf::ForOp loop, ArrayRef<ShortStep> steps) {
   count = std::min(count, mostBytes / all);
   auto from = constantOf(loop.getLowerBound()), to = constantOf(loop.getUpperBound());
   if (from && to) {
-    int64_t by = *constantOf(loop.getStep()), trips = std::max<int64_t>(*to - *from + by - 1, 0) / by;
+    int64_t by = *constantOf(loop.getStep()),
+            trips = std::max<int64_t>(*to - *from + by - 1, 0) / by;
     while (count > 1 && (trips < count || (count > 2 && trips % count)))
       count /= 2;
   }
@@ -354,7 +378,7 @@ void joinShortSteps(FunctionOpInterface kernel) {
     SmallVector<scf::ForOp> alike, others;
     for (scf::ForOp loop : loops)
       (loop->getBlock() == loops.front()->getBlock() && takeSameSteps(loops.front(), loop) ? alike
-                                                                                            : others)
+                                                                                           : others)
           .push_back(loop);
     loops = std::move(others);
     std::vector<ShortStep> steps;

@@ -11,9 +11,9 @@ namespace nereid::transforms {
 ///     use(p)                             use(init + splat(o))
 ///     yield p + splat(step)              yield o + step
 ///
-/// of pointers and integers, inner loops first; with `isWanted` those that begin as it says. A tile that lives through a loop costs memory or
-/// registers, one that is computed where it is used often nothing. Leaves the old values carried
-/// unchanged, for canonicalisation to drop.
+/// of pointers and integers, inner loops first; with `isWanted` those that begin as it says. A tile
+/// that lives through a loop costs memory or registers, one that is computed where it is used often
+/// nothing. Leaves the old values carried unchanged, for canonicalisation to drop.
 void carryOffsets(mlir::FunctionOpInterface kernel,
                   llvm::function_ref<bool(mlir::Value)> isWanted = nullptr);
 

@@ -1,6 +1,6 @@
 # RUN: nereid compile %s:norm --signature "*fp32:16, *fp32:16, *fp32:16, i32:16, 128" --target sm_90a --emit gpu | FileCheck %s
 # RUN: nereid compile %s:norm --signature "*fp32:16, *fp32:16, *fp32:16, i32:16, 512" --target sm_90a --emit gpu | FileCheck %s --check-prefix WIDE
-# RUN: nereid compile %s:fill --signature "*fp16:16, *fp16:16, i32, i32" --target sm_90a --emit ptx | FileCheck %s --check-prefix FILL
+# RUN: nereid compile %s:fill --signature "*fp16:16, *fp16:16, 3, 11" --target sm_90a --emit ptx | FileCheck %s --check-prefix FILL
 # RUN: nereid compile %s:online --signature "*fp32:16, *fp32:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix ONLINE
 # Four steps of 4 bytes a thread become one, whose loads start together; those of a row that is kept are in one branch. What lies beyond the end is neither loaded nor stored nor added.
 import triton
@@ -17,6 +17,13 @@ import triton.language as tl
 # CHECK: arith.addf
 # CHECK-NEXT: tile.splat
 # CHECK-NEXT: arith.select
+# One step runs as it was.
+# CHECK: else
+# CHECK: scf.for
+# CHECK: tile.load
+# CHECK: tilegpu.keep
+# CHECK: tile.reduce
+# CHECK: scf.if
 # CHECK: scf.for
 # CHECK-COUNT-4: tile.load
 # CHECK: scf.if
@@ -24,6 +31,9 @@ import triton.language as tl
 # CHECK: else
 # CHECK-COUNT-4: tile.load
 # CHECK-COUNT-4: tile.store
+# CHECK: else
+# CHECK: scf.for
+# CHECK: tile.store
 # CHECK-NOT: tile.store
 # A step of 16 bytes stays as it is.
 # WIDE: scf.for
