@@ -73,7 +73,8 @@ struct CpuContext {
 };
 
 /// The entry point: runs programs [first, first + count) of the grid, x fastest:
-/// p = x + grid[0] * (y + grid[1] * z).
+/// p = x + grid[0] * (y + grid[1] * z), or along another axis, where nothing tells the difference
+/// (cpu/ProgramOrder.h).
 using CpuEntry = void (*)(uint64_t first, uint64_t count, const CpuContext *context);
 
 static_assert(sizeof(Record) == 32);
