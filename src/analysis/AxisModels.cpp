@@ -1,5 +1,6 @@
 // The transfer functions of contiguity, divisibility and constancy. All numbers are powers of two.
 #include "analysis/AxisAnalysis.h"
+#include "analysis/Widening.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -213,10 +214,83 @@ struct TransModel : Base<TransModel, tile::TransOp> {
   }
 };
 
-// Widening keeps runs: a run that wraps around is overflow, which the language does not define.
+// What is counted up from the index of a program or of a step has no negative element, as it does
+// not wrap around; constants beside it must not do so either.
+class Counted {
+public:
+  // The greatest element but for the indices, if none is negative; nothing if one may be.
+  std::optional<int64_t> greatest(Value value, unsigned depth = 12) {
+    if (!depth)
+      return std::nullopt;
+    auto of = [&](Value other) { return greatest(other, depth - 1); };
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      return ofLoop(argument, depth - 1);
+    APInt constant;
+    if (matchPattern(value, m_ConstantInt(&constant)))
+      return constant.isNegative() ? std::nullopt : std::optional(constant.getSExtValue());
+    Operation *op = value.getDefiningOp();
+    if (auto range = dyn_cast<tile::ArangeOp>(op)) {
+      int64_t start = int32_t(range.getStart());
+      return start < 0 ? std::nullopt
+                       : std::optional(start + tile::shapeOf(range.getType())[0] - 1);
+    }
+    if (isa<tile::ProgramIdOp, tile::NumProgramsOp, arith::ExtUIOp>(op))
+      return 0;
+    // Steps are counted in 64 bits (`transforms/CountTrips.h`), of which a range of 32 takes half.
+    if (auto narrow = dyn_cast<arith::TruncIOp>(op); narrow && isa<BlockArgument>(narrow.getIn()))
+      return of(narrow.getIn());
+    if (isa<tile::SplatOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::ReshapeOp, tile::TransOp,
+            tile::HintOp, arith::ExtSIOp>(op))
+      return of(op->getOperand(0));
+    if (isa<tile::DivUIOp, tile::RemUIOp>(op))
+      return of(op->getOperand(0));
+    if (!isa<arith::AddIOp, arith::MulIOp, tile::DivSIOp, tile::RemSIOp, arith::MinSIOp>(op))
+      return std::nullopt;
+    auto a = of(op->getOperand(0)), b = of(op->getOperand(1));
+    if (!a || !b)
+      return std::nullopt;
+    if (isa<tile::DivSIOp, tile::RemSIOp, arith::MinSIOp>(op))
+      return a;
+    int64_t bound = isa<arith::AddIOp>(op) ? *a + *b : *a * *b;
+    return bound > std::numeric_limits<int32_t>::max() ? std::nullopt : std::optional(bound);
+  }
+
+private:
+  // Of a value that a loop carries: that which it begins with, if each step adds to it.
+  std::optional<int64_t> ofLoop(BlockArgument argument, unsigned depth) {
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    if (!loop)
+      return std::nullopt;
+    if (argument == loop.getInductionVar())
+      return greatest(loop.getStep(), depth) ? greatest(loop.getLowerBound(), depth) : std::nullopt;
+    if (!carried.insert(argument).second)
+      return 0;
+    auto first = greatest(loop.getTiedLoopInit(argument)->get(), depth);
+    return first && greatest(loop.getTiedLoopYieldedValue(argument)->get(), depth) ? first
+                                                                                   : std::nullopt;
+  }
+
+  llvm::SmallDenseSet<Value, 4> carried; // that are not negative if what they become is not
+};
+
+// Widening keeps runs of signed numbers: one that wraps around is overflow, which the language does
+// not define. Unsigned ones wrap, as `arange(0, 8) + n - 3` does behind its mask where n is 2. The
+// end of the range is a multiple of every power of two: pieces from multiple to multiple stay
+// whole.
+AxisFacts widened(Operation *op, AxisFacts facts) {
+  if (!widensWrapped(op))
+    return facts;
+  for (unsigned d = 0; d < rankOf(facts); ++d) {
+    int64_t piece = std::gcd(facts.contiguity[d], facts.divisibility[d]);
+    facts.divisibility[d] = divisibilityAt(facts, d, piece);
+    facts.contiguity[d] = piece;
+  }
+  return facts;
+}
+
 template <typename Op> struct CastModel : Base<CastModel<Op>, Op> {
-  SmallVector<AxisFacts> transferAxisFacts(Operation *, ArrayRef<AxisFacts> operands) const {
-    AxisFacts facts = operands[0];
+  SmallVector<AxisFacts> transferAxisFacts(Operation *op, ArrayRef<AxisFacts> operands) const {
+    AxisFacts facts = widened(op, operands[0]);
     facts.constant.reset();
     return {facts};
   }
@@ -249,7 +323,7 @@ template <typename Op, bool subtract> struct SumModel : Base<SumModel<Op, subtra
 struct AddPtrModel : Base<AddPtrModel, tile::AddPtrOp> {
   SmallVector<AxisFacts> transferAxisFacts(Operation *op, ArrayRef<AxisFacts> operands) const {
     Type pointee = cast<tile::PtrType>(tile::elementType(op->getResult(0).getType())).getPointee();
-    return {sum(op, operands[0], operands[1], tile::bytesInMemory(pointee))};
+    return {sum(op, operands[0], widened(op, operands[1]), tile::bytesInMemory(pointee))};
   }
 };
 
@@ -299,63 +373,6 @@ template <typename Op> struct RemModel : Base<RemModel<Op>, Op> {
     out.scalarDivisibility = std::gcd(a.scalarDivisibility, b.scalarDivisibility);
     return {out};
   }
-};
-
-// What is counted up from the index of a program or of a step has no negative element, as it does
-// not wrap around; constants beside it must not do so either.
-class Counted {
-public:
-  // The greatest element but for the indices, if none is negative; nothing if one may be.
-  std::optional<int64_t> greatest(Value value, unsigned depth = 12) {
-    if (!depth)
-      return std::nullopt;
-    auto of = [&](Value other) { return greatest(other, depth - 1); };
-    if (auto argument = dyn_cast<BlockArgument>(value))
-      return ofLoop(argument, depth - 1);
-    APInt constant;
-    if (matchPattern(value, m_ConstantInt(&constant)))
-      return constant.isNegative() ? std::nullopt : std::optional(constant.getSExtValue());
-    Operation *op = value.getDefiningOp();
-    if (auto range = dyn_cast<tile::ArangeOp>(op)) {
-      int64_t start = int32_t(range.getStart());
-      return start < 0 ? std::nullopt
-                       : std::optional(start + tile::shapeOf(range.getType())[0] - 1);
-    }
-    if (isa<tile::ProgramIdOp, tile::NumProgramsOp, arith::ExtUIOp>(op))
-      return 0;
-    // Steps are counted in 64 bits (`transforms/CountTrips.h`), of which a range of 32 takes half.
-    if (auto narrow = dyn_cast<arith::TruncIOp>(op); narrow && isa<BlockArgument>(narrow.getIn()))
-      return of(narrow.getIn());
-    if (isa<tile::SplatOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::ReshapeOp, tile::TransOp,
-            tile::HintOp, arith::ExtSIOp>(op))
-      return of(op->getOperand(0));
-    if (!isa<arith::AddIOp, arith::MulIOp, tile::DivSIOp, tile::RemSIOp, arith::MinSIOp>(op))
-      return std::nullopt;
-    auto a = of(op->getOperand(0)), b = of(op->getOperand(1));
-    if (!a || !b)
-      return std::nullopt;
-    if (isa<tile::DivSIOp, tile::RemSIOp, arith::MinSIOp>(op))
-      return a;
-    int64_t bound = isa<arith::AddIOp>(op) ? *a + *b : *a * *b;
-    return bound > std::numeric_limits<int32_t>::max() ? std::nullopt : std::optional(bound);
-  }
-
-private:
-  // Of a value that a loop carries: that which it begins with, if each step adds to it.
-  std::optional<int64_t> ofLoop(BlockArgument argument, unsigned depth) {
-    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-    if (!loop)
-      return std::nullopt;
-    if (argument == loop.getInductionVar())
-      return greatest(loop.getStep(), depth) ? greatest(loop.getLowerBound(), depth) : std::nullopt;
-    if (!carried.insert(argument).second)
-      return 0;
-    auto first = greatest(loop.getTiedLoopInit(argument)->get(), depth);
-    return first && greatest(loop.getTiedLoopYieldedValue(argument)->get(), depth) ? first
-                                                                                   : std::nullopt;
-  }
-
-  llvm::SmallDenseSet<Value, 4> carried; // that are not negative if what they become is not
 };
 
 // Multiples of 32 divided by 8 are multiples of 4.
@@ -490,6 +507,16 @@ template <typename Op> struct LanewiseModel : Base<LanewiseModel<Op>, Op> {
 };
 
 } // namespace
+
+bool widensWrapped(Operation *op) {
+  Value narrow;
+  if (isa<arith::ExtUIOp>(op))
+    narrow = op->getOperand(0);
+  else if (auto add = dyn_cast<tile::AddPtrOp>(op); add && add.getIsUnsigned())
+    narrow = add.getOffset();
+  return narrow && tile::elementType(narrow.getType()).getIntOrFloatBitWidth() < 64 &&
+         !Counted().greatest(narrow);
+}
 
 void registerAxisModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {

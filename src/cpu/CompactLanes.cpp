@@ -77,14 +77,11 @@ void storeCompact(tile::StoreOp store, Compaction compaction, const Lanes &where
   Location loc = emitter.loc();
   Type element = store.getAccessElementType(), wide = b.getI64Type();
   int64_t bytes = tile::bytesInMemory(element), lanes = 64 / bytes;
-  // Where the first lane that is on goes.
-  Value at = emitter.lanes(store.getPointer(), where.first());
-  if (compaction.isInclusive) {
-    Value isOff = b.create<arith::ExtUIOp>(
-        loc, wide,
-        b.create<arith::XOrIOp>(loc, emitter.extract(mask, 0), emitter.constant(b.getI1Type(), 1)));
-    at = emitter.elementAddress(at, isOff, element);
-  }
+  struct Part {
+    Value on, together, count;
+  };
+  SmallVector<Part> parts;
+  Value all;
   for (int64_t first = 0; first < where.width; first += lanes) {
     int64_t width = std::min(lanes, where.width - first);
     SmallVector<int32_t> mine; // a whole vector; what is behind the last lane is off
@@ -100,6 +97,19 @@ void storeCompact(tile::StoreOp store, Compaction compaction, const Lanes &where
                           loc, part.getType(), b.getStringAttr("llvm.x86.avx512.mask.compress"),
                           ValueRange{part, emitter.zero(part.getType()), on})
                          .getResult(0);
+    parts.push_back({on, together, count});
+    all = all ? emitter.add(all, count) : count;
+  }
+  // Where the first lane that is on goes: to the place of the first lane of all where each lane
+  // counts those before it. Where it counts itself too, the place of one that is off may lie ahead
+  // of the first element, and unsigned numbers have no such place: the last lane counts them all.
+  Lanes place = where.first();
+  if (compaction.isInclusive)
+    place.position[0] = emitter.add(place.position[0], emitter.index(where.width - 1));
+  Value at = emitter.lanes(store.getPointer(), place);
+  if (compaction.isInclusive)
+    at = emitter.elementAddress(at, b.create<arith::SubIOp>(loc, emitter.index(1), all), element);
+  for (const auto &[on, together, count] : parts) {
     Value kept = b.create<arith::CmpIOp>(
         loc, arith::CmpIPredicate::ult, emitter.iota(b.getIntegerType(bytes * 8), lanes),
         emitter.splat(

@@ -1,5 +1,6 @@
 #include "cpu/FusionPlan.h"
 
+#include "analysis/Widening.h"
 #include "cpu/Bounds.h"
 #include "cpu/LaneModels.h"
 #include "cpu/RunLanes.h"
@@ -282,6 +283,7 @@ bool FusionPlan::goesOneWay(Value tile) const {
   if (isa_and_present<tile::DivSIOp>(op)) // unsigned numbers may wrap at 0
     return axes.facts(op->getOperand(0)).contiguity[dim] >= shape[dim] && isOne(op->getOperand(1));
   return isa_and_present<tile::AddPtrOp, arith::AddIOp, arith::SubIOp, arith::ExtSIOp>(op) &&
+         !analysis::widensWrapped(op) &&
          llvm::count_if(op->getOperands(), isOne) + 1 >= op->getNumOperands() &&
          llvm::all_of(op->getOperands(),
                       [&](Value operand) { return isOne(operand) || goesOneWay(operand); });

@@ -1,5 +1,7 @@
 #include "cpu/LaneOffsets.h"
 
+#include "analysis/Widening.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -44,7 +46,7 @@ Offsets laneOffsets(Value tile, const Lanes &where, LaneEmitter &emitter) {
     return steps([&](int64_t lane) { return lane * unit; });
   }
   Operation *op = tile.getDefiningOp();
-  if (!op)
+  if (!op || analysis::widensWrapped(op))
     return {};
   auto of = [&](unsigned operand) { return laneOffsets(op->getOperand(operand), where, emitter); };
   auto constantOf = [&](unsigned operand) {

@@ -1,5 +1,7 @@
 #include "cpu/RunLanes.h"
 
+#include "analysis/Widening.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include <limits>
@@ -32,6 +34,8 @@ std::optional<int64_t> elementwiseStep(Operation *op, ArrayRef<int64_t> steps,
                                        const analysis::AxisAnalysis &axes) {
   if (llvm::all_of(steps, [](int64_t one) { return one == 0; }))
     return 0;
+  if (analysis::widensWrapped(op))
+    return {};
   if (isa<arith::ExtSIOp, arith::ExtUIOp, tile::HintOp>(op))
     return steps[0];
   if (isa<arith::AddIOp, tile::AddPtrOp>(op))

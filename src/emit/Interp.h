@@ -448,6 +448,7 @@ private:
   /// Binds a target to a value as it is, or as an assignment makes it (`settle`).
   void execKernelWith(const syntax::With &stmt);
   void assignKernel(const syntax::Expr &target, Value value, bool settles = false);
+  void dropSurplus(syntax::Span<syntax::Expr *> targets, std::vector<Value> &items);
   Value settle(const Value &value, std::string_view what);
   bool isDead() const { return frame->returned.state == Returned::State::Always; }
 

@@ -340,6 +340,20 @@ Value Interp::settle(const Value &valueIn, std::string_view what) {
   return value;
 }
 
+// Triton binds names one by one and never looks at what is left: public kernels say
+// `i, j = f(), g(), h()` and take the first two.
+void Interp::dropSurplus(Span<Expr *> targets, std::vector<Value> &items) {
+  bool takesRest = llvm::any_of(targets, [](Expr *one) { return isa<Starred>(one); });
+  if (frame->isPython || takesRest || items.size() <= targets.size())
+    return;
+  note("ValuesDropped",
+       std::to_string(items.size()) + " values are unpacked into " +
+           std::to_string(targets.size()) + " names, and the last " +
+           (items.size() - targets.size() == 1 ? "is" : "are") + " dropped, as Triton does",
+       "give each value a name");
+  items.resize(targets.size());
+}
+
 void Interp::assignKernel(const Expr &target, Value value, bool settles) {
   switch (target.kind) {
   case ExprKind::Name: {
@@ -354,9 +368,10 @@ void Interp::assignKernel(const Expr &target, Value value, bool settles) {
     Span<Expr *> targets =
         target.kind == ExprKind::Tuple ? cast<Tuple>(&target).elts : cast<List>(&target).elts;
     frame->node = &target;
+    std::vector<Value> items = iterate(value);
+    dropSurplus(targets, items);
     std::string misfit = unpack(
-        targets, iterate(value),
-        [](std::vector<Value> rest) { return Value::tuple(std::move(rest)); },
+        targets, items, [](std::vector<Value> rest) { return Value::tuple(std::move(rest)); },
         [&](const Expr &one, Value item) { assignKernel(one, std::move(item), settles); });
     if (!misfit.empty())
       failAt(target, "UnpackMismatch", std::move(misfit));

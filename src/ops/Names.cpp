@@ -21,12 +21,8 @@ Value propagateNan() {
   return std::make_shared<EnumClass>("PropagateNan", std::vector<std::string>{"ALL", "NONE"});
 }
 
-Value buildConstexpr(OpContext &, Args args) {
-  if (args[0].isTile())
-    fail("NotConstexpr", "`tl.constexpr(...)` needs a value that is known while compiling, not " +
-                             describe(args[0]));
-  return args[0];
-}
+// A run-time value stays one: Triton's `constexpr` is a box, which each use of it opens.
+Value buildConstexpr(OpContext &, Args args) { return args[0]; }
 
 Value buildDtype(OpContext &, Args args) {
   const std::string &name = strArgument(args[0], "name");

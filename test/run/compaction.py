@@ -16,6 +16,17 @@ def kept(x, y, count, n, least, base, N: tl.constexpr, INCLUSIVE: tl.constexpr):
 
 
 @triton.jit
+def counted_unsigned(x, y, before, n, N: tl.constexpr):
+    # The sum of truths is unsigned: behind the mask a place may be 0 - 1, which is 2^32 - 1.
+    i = tl.program_id(0) * N + tl.arange(0, N)
+    v = tl.load(x + i, mask=i < n, other=0)
+    start = 0
+    if tl.program_id(0) > 0:
+        start = tl.load(before)
+    tl.store(y + start + tl.cumsum(v > 2) - 1, v, mask=v > 2)
+
+
+@triton.jit
 def radix(x, y, places, n, N: tl.constexpr, B: tl.constexpr):
     # Bin by bin, with the places that they came from.
     i = tl.arange(0, N)
@@ -57,6 +68,8 @@ def counts(x, y, n, M: tl.constexpr, N: tl.constexpr):
 # expect: kept(x=[(i * 37) % 101 for i in range(256)]:f32, y=zeros(160,f32), count=zeros(1,i32), n=250, least=50.0, base=3, N=256, INCLUSIVE=False)
 #     -> y == ([0] * 3 + [(i * 37) % 101 for i in range(250) if (i * 37) % 101 >= 50] + [0] * 160)[:160]
 #     and count == [len([i for i in range(250) if (i * 37) % 101 >= 50])]
+# expect: counted_unsigned[2](x=[(i * 37) % 6 for i in range(128)]:f32, y=zeros(64,f32), before=[31]:i32, n=120, N=64)
+#     -> y == ([(i * 37) % 6 for i in range(64) if (i * 37) % 6 > 2] + [(i * 37) % 6 for i in range(64, 120) if (i * 37) % 6 > 2] + [0] * 64)[:64]
 # expect: kept(x=[(i * 37) % 101 for i in range(256)]:i64, y=zeros(160,i64), count=zeros(1,i32), n=250, least=50, base=0, N=256, INCLUSIVE=True)
 #     -> y == ([(i * 37) % 101 for i in range(250) if (i * 37) % 101 >= 50] + [0] * 160)[:160]
 # expect: kept(x=[(i * 37) % 101 for i in range(256)]:i32, y=zeros(256,i32), count=zeros(1,i32), n=256, least=0, base=0, N=256, INCLUSIVE=True)

@@ -82,6 +82,23 @@ TEST_F(AxisTest, PointersCountBytes) {
             (Facts{128, 16, 1}));
 }
 
+TEST_F(AxisTest, UnsignedOffsetsAreRunsUpToWhereTheyMayWrapAround) {
+  auto pointers = [&](const std::string &offset) {
+    return std::string(offsets) + R"(
+  %ns = tile.splat %n : i32 -> tensor<128xi32>
+  %n16s = tile.splat %n16 : i32 -> tensor<128xi32>
+  %from = arith.addi %o, %ns : tensor<128xi32>
+  %from16 = arith.addi %o, %n16s : tensor<128xi32>
+  %ps = tile.splat %p : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>>
+  %q = tile.addptr %ps, )" +
+           offset + " unsigned : tensor<128x!tile.ptr<f32>>, tensor<128xi32>\n" +
+           show("%q", "tensor<128x!tile.ptr<f32>>");
+  };
+  EXPECT_EQ(facts(pointers("%o")).contiguity, 128); // counted up from nothing negative
+  EXPECT_EQ(facts(pointers("%from")).contiguity, 1);
+  EXPECT_EQ(facts(pointers("%from16")).contiguity, 16); // 2^32 is a multiple of 16
+}
+
 TEST_F(AxisTest, MaskOfAnAlignedBoundIsUniformOverRuns) {
   auto mask = [&](const std::string &bound) {
     return std::string(offsets) + "%bs = tile.splat " + bound +
