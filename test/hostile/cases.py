@@ -61,7 +61,8 @@ for cut in (40, 75, 90, 120, 150, 190, 205):
 case("endless_device", {}, ["list", "/dev/zero"], "more than")
 case("endless_device_as_array", {"k.py": GOOD}, ["run", "k.py:copy", "--arg", "x=load('/dev/zero')", "--arg", "y=zeros(8,f32)", "--arg", "n=8",
      "--arg", "BLOCK=8"], "not a .npy file")
-case("directory_as_file", {"k.py/inside": "x"}, ["list", "k.py"], "error:")
+case("directory_as_file", {"k.py/inside": "x"}, ["explain", "k.py:copy", "-s", "*fp32"], "is a directory")
+case("folder_that_is_its_own", {"folder/wrong.py": "x = (", "folder/.hidden.py": "("}, ["list", "folder", "folder/../folder"], "UnclosedBracket")
 case("no_such_file", {}, ["list", "k.py"], "error:")
 
 # --- deep nesting, long lines, many things ----------------------------------------------------------
