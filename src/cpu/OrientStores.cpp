@@ -6,6 +6,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -19,13 +20,19 @@ struct Products {
 };
 
 void eraseUnused(Value tile) {
-  Operation *op = tile.getDefiningOp();
-  if (!op || !isOpTriviallyDead(op))
-    return;
-  SmallVector<Value> operands(op->getOperands());
-  op->erase();
-  for (Value operand : operands)
-    eraseUnused(operand);
+  // What two of them use waits here once, and is dead when the second is gone.
+  llvm::SetVector<Operation *> work;
+  if (Operation *op = tile.getDefiningOp())
+    work.insert(op);
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val();
+    if (!isOpTriviallyDead(op))
+      continue;
+    for (Value operand : op->getOperands())
+      if (Operation *from = operand.getDefiningOp())
+        work.insert(from);
+    op->erase();
+  }
 }
 
 // Makes tiles of which two dimensions have changed places.
