@@ -7,6 +7,7 @@
 #include "ir/OpKinds.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Iterators.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -228,26 +229,35 @@ class Operands {
 public:
   explicit Operands(unsigned warps) : warps(warps) {}
 
-  // Both come without a way through shared memory, in one order along K.
+  // Both come without a way through shared memory, in one order along K; or one does, and the
+  // other, which takes that way as it is, arrives in the same order.
   void ofMma(tile::DotOp dot) {
+    bool isLeftInSlot = slotOperand(dot.getLhs()).has_value();
+    bool isRightInSlot = slotOperand(dot.getRhs()).has_value();
     if (dot->hasAttr(neighboursAttr) || dot->hasAttr(columnsTogetherAttr) ||
-        (slotOperand(dot.getLhs()) && slotOperand(dot.getRhs()))) // `ldmatrix` reads both
+        (isLeftInSlot && isRightInSlot)) // `ldmatrix` reads both
       return;
     auto counts = neighboursToTry(dot);
-    for (unsigned bytes : {16u, 8u}) {
-      recompute.fewestBytes = bytes;
-      for (unsigned count : counts) {
-        setNeighbours(dot, count);
-        LinearLayout lhs = *fragmentsOf(dot, true, warps), rhs = *fragmentsOf(dot, false, warps);
-        if (registersOf(lhs) <= most && registersOf(rhs) <= most &&
-            recompute.canMake(dot.getLhs(), lhs) && recompute.canMake(dot.getRhs(), rhs)) {
-          Value left = recompute.make(dot.getLhs(), lhs), right = recompute.make(dot.getRhs(), rhs);
+    for (bool both : {true, false})
+      for (unsigned bytes : {16u, 8u}) {
+        recompute.fewestBytes = bytes;
+        for (unsigned count : counts) {
+          setNeighbours(dot, count);
+          LinearLayout lhs = *fragmentsOf(dot, true, warps), rhs = *fragmentsOf(dot, false, warps);
+          if (registersOf(lhs) > most || registersOf(rhs) > most)
+            continue;
+          bool makesLeft = recompute.canMake(dot.getLhs(), lhs);
+          bool makesRight = recompute.canMake(dot.getRhs(), rhs);
+          if (both ? !(makesLeft && makesRight)
+                   : !((makesLeft && !isRightInSlot) || (makesRight && !isLeftInSlot)))
+            continue;
+          Value left = makesLeft ? recompute.make(dot.getLhs(), lhs) : moved(dot.getLhs(), lhs);
+          Value right = makesRight ? recompute.make(dot.getRhs(), rhs) : moved(dot.getRhs(), rhs);
           dot->setOperand(0, left);
           dot->setOperand(1, right);
           return;
         }
       }
-    }
     dot->removeAttr(neighboursAttr);
   }
 
@@ -319,11 +329,18 @@ private:
     }
     LinearLayout layout = written();
     Value apart = PairsApart::make(right, 0);
-    if (layoutOf(apart.getType()) == layout)
-      return apart;
-    OpBuilder b(apart.getContext());
-    b.setInsertionPointAfterValue(apart);
-    return b.create<ConvertLayoutOp>(apart.getLoc(), withLayout(apart.getType(), layout), apart);
+    return layoutOf(apart.getType()) == layout ? apart : moved(apart, layout);
+  }
+
+  // A tile that moves, before it was widened.
+  static Value moved(Value tile, const LinearLayout &layout) {
+    OpBuilder b(tile.getContext());
+    b.setInsertionPointAfterValue(tile);
+    Type type = withLayout(tile.getType(), layout);
+    if (auto widened = tile.getDefiningOp<arith::ExtFOp>())
+      return b.create<arith::ExtFOp>(tile.getLoc(), type, moved(widened.getIn(), layout));
+    auto before = tile.getDefiningOp<ConvertLayoutOp>();
+    return b.create<ConvertLayoutOp>(tile.getLoc(), type, before ? before.getSource() : tile);
   }
 
   void makeOperand(tile::DotOp dot, unsigned number, const LinearLayout &layout) {
@@ -357,6 +374,11 @@ void computeOperandsInFragments(FunctionOpInterface kernel, unsigned warps) {
     else if (instruction && instruction.getValue() == "mma")
       operands.ofMma(dot);
   }
+  // What products read before.
+  kernel->walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
+    if (op->use_empty() && (isa<ReadSlotOp>(op) || isOpTriviallyDead(op)))
+      op->erase();
+  });
 }
 
 } // namespace nereid::gpu

@@ -15,9 +15,11 @@ namespace nereid::gpu {
 ///   dot(s, ...)                                 dot(s, ...) {neighbours}
 ///
 /// Otherwise each word is written to shared memory for each product that reads it, and read again
-/// behind a barrier. Of `wgmma` the left operand, of words or of halves, is computed in fragments
-/// in the same way, in order along K. The right one of words is, where it comes of slots of halves
-/// that lie along N, computed as it is written, four words at once. Runs behind `pipelineLoads`.
+/// behind a barrier. Where one operand alone comes so, the other one (sums of a product that other
+/// warps have) still goes that way, and arrives in the same order. Of `wgmma` the left operand, of
+/// words or of halves, is computed in fragments in the same way, in order along K. The right one of
+/// words is, where it comes of slots of halves that lie along N, computed as it is written, four
+/// words at once. Runs behind `pipelineLoads`.
 void computeOperandsInFragments(mlir::FunctionOpInterface kernel, unsigned warps);
 
 } // namespace nereid::gpu

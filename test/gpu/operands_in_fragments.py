@@ -3,6 +3,7 @@
 # RUN: nereid compile %s:gated --signature "*fp16:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, i32:16, 64" --num-warps 2 --target sm_90a --emit ptx | FileCheck %s --check-prefix PTX
 # RUN: nereid compile %s:turned --signature "*fp16:16, *fp16:16, *fp32:16, *fp32:16, i32:16" --target sm_90a --emit ptx | FileCheck %s --check-prefix TURNED
 # RUN: nereid compile %s:chained --signature "*fp16:16, *fp16:16, *fp16:16, *fp32:16, i32:16" --target sm_90a --emit ptx | FileCheck %s --check-prefix CHAINED
+# RUN: nereid compile %s:diagonal --signature "*bf16:16, *bf16:16, *bf16:16, *fp32:16, i32:16" --target sm_90a --emit ptx | FileCheck %s --check-prefix DIAGONAL
 # Operands of words that are computed of slots, words among them, are computed where their products want them: the order along K is free, so a lane has eight neighbours of each row. Nothing is written to shared
 # memory, and an operand of two products is computed once. A left operand of `wgmma` comes in registers too; a right one is written four words at once.
 import triton
@@ -75,3 +76,28 @@ def chained(q_ptr, k_ptr, v_ptr, out_ptr, T):
         scores = tl.where(i[:, None] >= i[None, :], tl.dot(q, k, input_precision="tf32"), 0)
         total += tl.dot(scores, v, input_precision="tf32")
     tl.store(out_ptr + i[:, None] * 32 + j[None, :], total)
+
+
+# Warps of `mma.sync` have columns of the sum that others want: it moves between them, one word after the other, into the order in which keys and values come by `ldmatrix`. Values are written
+# nowhere: they lie along N, so that each word of them would meet fifteen others in its bank.
+# DIAGONAL: cp.async.wait_group 1
+# DIAGONAL-COUNT-8: ldmatrix.sync.aligned.m8n8.x4.shared
+# DIAGONAL-COUNT-4: ldmatrix.sync.aligned.m8n8.x4.trans
+# DIAGONAL: mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32
+# DIAGONAL-NOT: ldmatrix
+# DIAGONAL-COUNT-8: st.shared.f32
+# DIAGONAL-NOT: {{st.shared|ldmatrix}}
+# DIAGONAL: mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32
+# DIAGONAL-NOT: {{st.shared|ldmatrix}}
+# DIAGONAL: cp.async.wait_group 0
+@triton.jit
+def diagonal(q_ptr, k_ptr, v_ptr, out_ptr, T):
+    i, j = tl.arange(0, 32), tl.arange(0, 128)
+    q = tl.load(q_ptr + i[:, None] * 128 + j[None, :]).to(tl.float32)
+    total = tl.zeros([32, 128], dtype=tl.float32)
+    for t in range(0, T, 32):
+        k = tl.load(k_ptr + (t + i)[None, :] * 128 + j[:, None]).to(tl.float32)
+        v = tl.load(v_ptr + (t + i)[:, None] * 128 + j[None, :]).to(tl.float32)
+        scores = tl.dot(q, k, input_precision="tf32") * (i[:, None] + T - t - i[None, :])
+        total += tl.dot(scores, v, input_precision="tf32")
+    tl.store(out_ptr + i[:, None] * 128 + j[None, :], total)

@@ -62,6 +62,22 @@ def chained(q_ptr, k_ptr, v_ptr, out_ptr, state_ptr, T):
     tl.store(state_ptr + i[:, None] * 32 + j[None, :], state)
 
 
+# A sum of which each warp has columns that others want: values come as they lie, and the sum in their order.
+@triton.jit
+def diagonal(q_ptr, k_ptr, v_ptr, out_ptr, T):
+    i, j = tl.arange(0, 32), tl.arange(0, 128)
+    q = tl.load(q_ptr + i[:, None] * 128 + j[None, :]).to(tl.float32)
+    total = tl.zeros([32, 128], dtype=tl.float32)
+    for t in range(0, T, 32):
+        k = tl.load(k_ptr + (t + i)[None, :] * 128 + j[:, None]).to(tl.float32)
+        v = tl.load(v_ptr + (t + i)[:, None] * 128 + j[None, :]).to(tl.float32)
+        scores = tl.dot(q, k, input_precision="tf32") * ((i[:, None] + t + i[None, :]) % 3)
+        total += tl.dot(scores, v, input_precision="tf32")
+    tl.store(out_ptr + i[:, None] * 128 + j[None, :], total)
+
+
+# expect: diagonal(q_ptr=values([n % 3 // 2 for n in range(4096)], f16), k_ptr=values([n % 5 // 4 for n in range(8192)], f16), v_ptr=values([n % 7 for n in range(8192)], f16), out_ptr=zeros(4096,f32), T=64)
+#     -> out_ptr == [sum([sum([(n // 128 * 128 + d) % 3 // 2 * ((t * 128 + d) % 5 // 4) for d in range(128)]) * ((n // 128 + t) % 3) * ((t * 128 + n % 128) % 7) for t in range(64)]) for n in range(4096)]
 # expect: chained(q_ptr=values([n % 3 for n in range(8192)], f16), k_ptr=values([n % 5 // 4 for n in range(8192)], f16), v_ptr=values([n % 7 // 5 for n in range(4096)], f16), out_ptr=zeros(4096,f32), state_ptr=zeros(2048,f32), T=128)
 #     -> state_ptr == [sum([(n // 32 + t * 64) % 5 // 4 * ((t * 32 + n % 32) % 7 // 5) for t in range(128)]) for n in range(2048)]
 #     and out_ptr == [sum([sum([(n // 32 * 64 + d) % 3 * ((t * 64 + d) % 5 // 4) for d in range(64)]) * ((t * 32 + n % 32) % 7 // 5) for t in range(n // 32 + 1)]) for n in range(4096)]
