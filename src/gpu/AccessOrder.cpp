@@ -8,6 +8,8 @@
 #include "gpu/ShortSteps.h"
 #include "gpu/TileGpu.h"
 
+#include "llvm/ADT/SetVector.h"
+
 using namespace mlir;
 
 namespace nereid::gpu {
@@ -16,6 +18,7 @@ namespace {
 
 // What an access reaches.
 struct Reached {
+  Operation *op;
   Value address;              ///< pointers or a descriptor
   SmallVector<Value> offsets; ///< of a descriptor's block
   RankedTensorType tile;      ///< whose layout says in which threads; null for a number
@@ -25,14 +28,14 @@ struct Reached {
 std::optional<Reached> reachedBy(Operation *op) {
   auto tileOf = [](Value value) { return dyn_cast<RankedTensorType>(value.getType()); };
   if (auto copy = dyn_cast<CopyAsyncOp>(op))
-    return Reached{copy.getPointer(), {}, tileOf(copy.getPointer()), false, false};
+    return Reached{op, copy.getPointer(), {}, tileOf(copy.getPointer()), false, false};
   if (auto copy = dyn_cast<CopyDescOp>(op))
-    return Reached{copy.getDesc(), copy.getOffsets(), {}, false, false};
+    return Reached{op, copy.getDesc(), copy.getOffsets(), {}, false, false};
   auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
   if (!access || op->hasAttr(bulkStoreAttr))
     return std::nullopt;
   Value address = access.getAccessed();
-  Reached out{address, {}, tileOf(address), access.writesMemory(), access.isAtomicAccess()};
+  Reached out{op, address, {}, tileOf(address), access.writesMemory(), access.isAtomicAccess()};
   if (!isa<tile::DescType>(address.getType()))
     return out;
   for (Value result : op->getResults())
@@ -63,15 +66,41 @@ Value memoryOf(Value address) {
   return address;
 }
 
-// Both threads are one, wherever an element that both reach lies. A number is loaded by all threads
-// and written by one. Threads of a warp that hold copies of an element go through the code
-// together.
+// True if several warps have a tile's elements.
+bool haveCopies(RankedTensorType tile) {
+  return llvm::any_of(layoutOf(tile).bases(LayoutInput::Warp),
+                      [](const auto &basis) { return isZero(basis); });
+}
+
+// True if nobody sees what warps load that have copies of a tile besides the first: it goes,
+// element by element, to stores, and those the first copy makes.
+bool areCopiesUnseen(Operation *load) {
+  if (!isa<tile::LoadOp>(load))
+    return false;
+  llvm::SmallSetVector<Value, 8> values;
+  values.insert(load->result_begin(), load->result_end());
+  for (unsigned i = 0; i < values.size(); ++i) // NOLINT(modernize-loop-convert): values grows
+    for (OpOperand &use : values[i].getUses()) {
+      Operation *user = use.getOwner();
+      if (auto store = dyn_cast<tile::StoreOp>(user))
+        if (!store->hasAttr(bulkStoreAttr) && &use == &store.getValueMutable())
+          continue;
+      if (!user->hasTrait<OpTrait::Elementwise>() || !isPure(user) || user->getNumRegions())
+        return false;
+      values.insert(user->result_begin(), user->result_end());
+    }
+  return true;
+}
+
+// Both threads are one, wherever an element that both reach lies and somebody sees it. A number is
+// loaded by all threads and written by one. Threads of a warp that hold copies of an element go
+// through the code together.
 bool areSameThreads(const Reached &a, const Reached &b, unsigned warps) {
   if (!a.tile || !b.tile)
     return !a.tile && !b.tile && (warps == 1 || (a.writes && b.writes));
-  return a.tile.getEncoding() == b.tile.getEncoding() &&
-         llvm::none_of(layoutOf(a.tile).bases(LayoutInput::Warp),
-                       [](const auto &basis) { return isZero(basis); });
+  if (a.tile.getEncoding() != b.tile.getEncoding())
+    return false;
+  return !haveCopies(a.tile) || (a.writes != b.writes && areCopiesUnseen(a.writes ? b.op : a.op));
 }
 
 // Of different steps of a loop that are one now.
@@ -121,15 +150,41 @@ bool AccessOrder::conflicts(const Access &earlier, Operation *later) const {
   auto isDirectlyInside = [&](Operation *op) {
     return op->getParentOfType<LoopLikeOpInterface>() == loop;
   };
-  if (!areSame || !loop || !isDirectlyInside(earlier.op) || !isDirectlyInside(later))
+  if (!loop || !isDirectlyInside(earlier.op) || !isDirectlyInside(later))
     return true;
+  // Where the later access is beside the earlier one a step before, and farther on after that.
+  std::optional<int64_t> distance;
+  if (areSame)
+    distance = 0;
+  else if (a.offsets.empty() && b.offsets.empty())
+    distance = isSame.distance(a.address, b.address);
   auto slope = slopeOf(a.address, loop);
   auto step = constantOf(loop.getStep());
-  if (range && slope && step && std::abs(*slope * *step) >= *range)
-    return false;
+  if (range && distance && slope && step) {
+    int64_t grows = *slope * *step, next = *distance + grows;
+    if (grows > 0 ? next >= *range : grows < 0 ? -next >= *range : std::abs(next) >= *range)
+      return false;
+  }
+  if (!areSame)
+    return true;
   bool stays = slope == 0 &&
                llvm::all_of(a.offsets, [&](Value offset) { return slopeOf(offset, loop) == 0; });
   return !stays || !areSameThreads(a, b, warps);
+}
+
+bool AccessOrder::isLoadedOnce(tile::LoadOp load) const {
+  auto tile = dyn_cast<RankedTensorType>(load.getType());
+  if (!tile || !haveCopies(tile) || !areCopiesUnseen(load))
+    return false;
+  Value memory = memoryOf(load.getPointer());
+  return load->getParentOfType<FunctionOpInterface>()
+      ->walk([&](Operation *op) {
+        auto other = reachedBy(op);
+        return other && other->writes && memoryOf(other->address) == memory
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 bool AccessOrder::mustWait(Operation *op) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/AxisAnalysis.h"
+#include "ir/TileOps.h"
 
 #include "llvm/ADT/DenseMap.h"
 
@@ -14,10 +15,10 @@ namespace nereid::gpu {
 ///
 /// Follows the code as it is emitted, and says where a barrier is wanted: in front of an access to
 /// memory that another thread reached since the last barrier, one of the two writing. None is where
-/// both reach the same elements in the same threads, or others. Memory of different arguments is
-/// taken to be apart, as Triton does, and so is what a loop stores in different steps. Atomics keep
-/// no order among themselves but what their semantics ask for, and what the copy engine reads and
-/// writes has one of its own (`BulkCopies.h`).
+/// both reach the same elements in the same threads, or others, now or in later steps of a loop.
+/// Memory of different arguments is taken to be apart, as Triton does, and so is what a loop stores
+/// in different steps. Atomics keep no order among themselves but what their semantics ask for, and
+/// what the copy engine reads and writes has one of its own (`BulkCopies.h`).
 class AccessOrder {
 public:
   AccessOrder(const analysis::AxisAnalysis &axes, unsigned warps) : axes(axes), warps(warps) {}
@@ -32,6 +33,9 @@ public:
   /// True if a barrier must stand in front of `op`, which is or has an access. Of a loop's accesses
   /// those count that come before its first step.
   bool mustWait(mlir::Operation *op) const;
+  /// True if one thread alone may load an element that several warps have, and the kernel stores to
+  /// that memory: what the others load would be seen by nobody, and too late in front of a store.
+  bool isLoadedOnce(tile::LoadOp load) const;
   void add(mlir::Operation *op);
   /// All threads have met.
   void clear() { open.clear(); }

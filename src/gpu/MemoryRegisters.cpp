@@ -357,6 +357,12 @@ struct LoadRegisters : RegisterModel<LoadRegisters, tile::LoadOp> {
     SmallVector<Value> pointers = e.operand(load.getPointer(), count), masks, others;
     if (load.getMask())
       masks = e.operand(load.getMask(), count);
+    if (e.isLoadedOnce(load)) {
+      masks.resize(count);
+      Value owner = e.isOwner(layoutOf(load.getType()));
+      for (Value &mask : masks)
+        mask = e.both(owner, mask);
+    }
     if (load.getOther())
       others = e.operand(load.getOther(), count);
     std::optional<uint64_t> other = constantBits(others);

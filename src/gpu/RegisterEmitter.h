@@ -76,6 +76,8 @@ public:
   mlir::Value programIndex();
   /// True in thread 0.
   mlir::Value isFirstThread();
+  /// True if of the threads that hold copies of an element only the owner loads it.
+  bool isLoadedOnce(tile::LoadOp load) const { return order.isLoadedOnce(load); }
   /// The warp of which a thread starts bulk copies: one of the warp group that is done last.
   unsigned copyingWarp() const { return takesTurns ? warps - 4 : 0; }
   mlir::Value isCopyingThread();

@@ -4,8 +4,11 @@
 # RUN: %{compile} %s:scale --signature "*fp32:16, *fp32:16, i32:16, 1024" | FileCheck %s --check-prefix NONE
 # RUN: %{compile} %s:scale_row --signature "*fp32:16, i32:16, i32:16, 1024" | FileCheck %s --check-prefix NONE
 # RUN: %{compile} %s:move --signature "*fp32:16, i32:16, 1024" | FileCheck %s --check-prefix MOVE
+# RUN: %{compile} %s:push --signature "*fp32:16, i32:16, 1024" | FileCheck %s --check-prefix PUSH
 # RUN: %{compile} %s:rotate --signature "*fp32:16, i32:16, 512" | FileCheck %s --check-prefix ROTATE
 # RUN: %{compile} %s:count --signature "*i32:16" | FileCheck %s --check-prefix REVERSE
+# RUN: %{compile} %s:rotate_heads --signature "*fp16:16, *fp16:16, 4, 64" | FileCheck %s --check-prefix NONE
+# RUN: %{compile} %s:halve --signature "*fp16:16, *fp16:16, 64" | FileCheck %s --check-prefix REVERSE
 # A barrier stands where one thread reaches what another one reached before, and nowhere else (gpu/AccessOrder.h).
 import triton
 import triton.language as tl
@@ -45,9 +48,9 @@ def scale_row(p, n, stride, B: tl.constexpr):
         tl.store(row + i, tl.load(row + i, mask=i < n) * 2, mask=i < n)
 
 
-# Two in a step: what the step before stored is loaded, and all load before one stores.
+# All load before one stores; what a step stores no later one loads.
 # MOVE: $L__BB0_[[LOOP:[0-9]+]]:
-# MOVE: bar.sync 0;
+# MOVE-NOT: bar.sync
 # MOVE: ld.global
 # MOVE: bar.sync 0;
 # MOVE: st.global
@@ -57,6 +60,20 @@ def move(p, n, B: tl.constexpr):
     i = tl.arange(0, B)
     for start in range(0, n, B):
         tl.store(p + start + i, tl.load(p + start + i + 1))
+
+
+# Two in a step: what the step before stored is loaded, too.
+# PUSH: $L__BB0_[[LOOP:[0-9]+]]:
+# PUSH: bar.sync 0;
+# PUSH: ld.global
+# PUSH: bar.sync 0;
+# PUSH: st.global
+# PUSH: bra $L__BB0_[[LOOP]];
+@triton.jit
+def push(p, n, B: tl.constexpr):
+    i = tl.arange(0, B)
+    for start in range(0, n, B):
+        tl.store(p + start + i + 1, tl.load(p + start + i))
 
 
 # One barrier for both halves, which are apart.
@@ -78,3 +95,24 @@ def rotate(p, stride, B: tl.constexpr):
 @triton.jit
 def count(p):
     tl.store(p, tl.load(p) + 1)
+
+
+# Two of four warps have copies, which load what the others store, and nobody sees what they load. A step stores what no later one loads.
+@triton.jit
+def rotate_heads(p, angles, HEADS: tl.constexpr, B: tl.constexpr):
+    i = tl.arange(0, B)
+    angle = tl.load(angles + i)
+    for head in range(HEADS):
+        row = p + tl.program_id(0) * HEADS * 2 * B + head * 2 * B
+        a, b = tl.load(row + i), tl.load(row + B + i)
+        tl.store(row + i, a - b * angle)
+        tl.store(row + B + i, b + a * angle)
+
+
+# What the copies load is seen where it is an address.
+@triton.jit
+def halve(p, q, B: tl.constexpr):
+    i = tl.arange(0, B)
+    t = tl.load(p + i)
+    u = tl.load(q + t.to(tl.int32))
+    tl.store(p + i, u)
