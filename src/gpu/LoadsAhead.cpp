@@ -132,18 +132,20 @@ private:
     return distance * bytes <= mostBytesAhead &&
            (distance == 1 || distance * instructionsOfStep() <= mostInstructionsAhead);
   }
+  unsigned elementsOfThread(Type type) {
+    auto tile = dyn_cast<RankedTensorType>(type);
+    return tile ? unsigned(std::max<int64_t>(tile.getNumElements() / (32 * warps), 1)) : 1;
+  }
   unsigned bytesOfThread(tile::LoadOp load) {
-    int64_t elements = 1;
-    if (auto type = dyn_cast<RankedTensorType>(load.getType()))
-      elements = std::max<int64_t>(type.getNumElements() / (32 * warps), 1);
-    return unsigned(elements * tile::bytesInMemory(tile::elementType(load.getType())));
+    return elementsOfThread(load.getType()) *
+           unsigned(tile::bytesInMemory(tile::elementType(load.getType())));
   }
   // About how many a thread has, at least.
   unsigned instructionsOfStep() {
     unsigned count = 0;
     loop.walk([&](Operation *op) {
       for (Type type : op->getResultTypes())
-        count += isa<RankedTensorType>(type) ? registersOf(layoutOf(type)) : 1;
+        count += elementsOfThread(type);
     });
     return count;
   }

@@ -14,6 +14,7 @@
 #include "gpu/Layouts.h"
 #include "gpu/TileGpu.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "target/Gpu.h"
 
