@@ -157,7 +157,7 @@ public:
     if (isParents()) { // nobody is there to be joined, and no lock is safe to take
       if (thread.joinable())
         thread.detach();
-      static_cast<void>(changed.release());
+      [[maybe_unused]] auto *forgotten = changed.release();
       return;
     }
     {
