@@ -1,5 +1,6 @@
 #include "analysis/Explain.h"
 
+#include "analysis/KernelFacts.h"
 #include "ir/OpKinds.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -315,13 +316,8 @@ Explanation explain(func::FuncOp kernel, const LaunchValues &launch) {
 
 // As the language spells it: MLIR's names of 8-bit floats are nobody's.
 static std::string elementName(Type type) {
-  for (auto [is, name] :
-       {std::pair(type.isFloat8E4M3FN(), "fp8e4nv"), std::pair(type.isFloat8E5M2(), "fp8e5"),
-        std::pair(type.isFloat8E4M3FNUZ(), "fp8e4b8"),
-        std::pair(type.isFloat8E5M2FNUZ(), "fp8e5b16"),
-        std::pair(type.isFloat8E4M3B11FNUZ(), "fp8e4b15")})
-    if (is)
-      return name;
+  if (isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8)
+    return std::string(info(dtypeOf(type)).name);
   std::string text;
   llvm::raw_string_ostream(text) << type;
   return text;

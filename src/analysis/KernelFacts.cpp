@@ -12,10 +12,7 @@ using namespace mlir;
 
 namespace nereid::analysis {
 
-namespace {
-
-// The data type of a value whose signature text is missing.
-DType typeOf(Type type) {
+DType dtypeOf(Type type) {
   if (auto integer = dyn_cast<IntegerType>(type))
     switch (integer.getWidth()) {
     case 1:
@@ -48,6 +45,8 @@ DType typeOf(Type type) {
   return DType::Float32;
 }
 
+namespace {
+
 ArgumentSlot slotOf(FunctionOpInterface kernel, unsigned argument) {
   ArgumentSlot slot;
   Type type = kernel.getArgument(argument).getType();
@@ -72,7 +71,7 @@ ArgumentSlot slotOf(FunctionOpInterface kernel, unsigned argument) {
     slot.kind = isa<FloatType>(type) ? support::SlotKind::Float : support::SlotKind::Int;
     slot.width = slot.alignment = tile::bytesInMemory(type);
   }
-  slot.type = isa<tile::PtrType>(scalar) ? DType::UInt64 : typeOf(scalar);
+  slot.type = isa<tile::PtrType>(scalar) ? DType::UInt64 : dtypeOf(scalar);
   if (auto text = kernel.getArgAttrOfType<StringAttr>(argument, tile::argDTypeAttr)) {
     // "*u32", "u32", or "tensordesc<u32[8, 16]>".
     StringRef spelled = text.getValue();

@@ -10,6 +10,9 @@
 
 namespace nereid::analysis {
 
+/// The data type of a number, which says nothing of a sign.
+DType dtypeOf(mlir::Type type);
+
 /// One slot of the packed argument block (support/LaunchAbi.h). A descriptor takes one.
 struct ArgumentSlot {
   std::string name;

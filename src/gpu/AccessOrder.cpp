@@ -3,12 +3,11 @@
 #include "analysis/KernelFacts.h"
 #include "gpu/Addresses.h"
 #include "gpu/BulkCopies.h"
+#include "gpu/LayoutFlow.h"
 #include "gpu/Layouts.h"
 #include "gpu/LoopOverPrograms.h"
 #include "gpu/ShortSteps.h"
 #include "gpu/TileGpu.h"
-
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -66,30 +65,20 @@ Value memoryOf(Value address) {
   return address;
 }
 
-// True if several warps have a tile's elements.
-bool haveCopies(RankedTensorType tile) {
-  return llvm::any_of(layoutOf(tile).bases(LayoutInput::Warp),
-                      [](const auto &basis) { return isZero(basis); });
+// The bits of a warp's number that tell copies of a tile's elements apart.
+int64_t copyBits(RankedTensorType tile) {
+  LinearLayout layout = layoutOf(tile);
+  int64_t bits = 0;
+  for (auto [bit, basis] : llvm::enumerate(layout.bases(LayoutInput::Warp)))
+    if (isZero(basis))
+      bits |= int64_t(1) << bit;
+  return bits;
 }
 
-// True if nobody sees what warps load that have copies of a tile besides the first: it goes,
-// element by element, to stores, and those the first copy makes.
-bool areCopiesUnseen(Operation *load) {
-  if (!isa<tile::LoadOp>(load))
-    return false;
-  llvm::SmallSetVector<Value, 8> values;
-  values.insert(load->result_begin(), load->result_end());
-  for (unsigned i = 0; i < values.size(); ++i) // NOLINT(modernize-loop-convert): values grows
-    for (OpOperand &use : values[i].getUses()) {
-      Operation *user = use.getOwner();
-      if (auto store = dyn_cast<tile::StoreOp>(user))
-        if (!store->hasAttr(bulkStoreAttr) && &use == &store.getValueMutable())
-          continue;
-      if (!user->hasTrait<OpTrait::Elementwise>() || !isPure(user) || user->getNumRegions())
-        return false;
-      values.insert(user->result_begin(), user->result_end());
-    }
-  return true;
+// True if nobody sees what warps load that have copies of a tile besides the first.
+bool areCopiesUnseen(Operation *op) {
+  auto load = dyn_cast<tile::LoadOp>(op);
+  return load && isOnlyStored(load, copyBits(cast<RankedTensorType>(load.getType())));
 }
 
 // Both threads are one, wherever an element that both reach lies and somebody sees it. A number is
@@ -100,7 +89,7 @@ bool areSameThreads(const Reached &a, const Reached &b, unsigned warps) {
     return !a.tile && !b.tile && (warps == 1 || (a.writes && b.writes));
   if (a.tile.getEncoding() != b.tile.getEncoding())
     return false;
-  return !haveCopies(a.tile) || (a.writes != b.writes && areCopiesUnseen(a.writes ? b.op : a.op));
+  return !copyBits(a.tile) || (a.writes != b.writes && areCopiesUnseen(a.writes ? b.op : a.op));
 }
 
 // Of different steps of a loop that are one now.
@@ -110,6 +99,11 @@ bool areOfJoinedSteps(Operation *a, Operation *b) {
 }
 
 } // namespace
+
+Value AccessOrder::memory(Value address) const {
+  Value &known = memories[address];
+  return known ? known : known = memoryOf(address);
+}
 
 std::optional<int64_t> AccessOrder::rangeOf(Value address) const {
   ArrayRef<int64_t> shape = tile::shapeOf(address.getType());
@@ -122,10 +116,6 @@ std::optional<int64_t> AccessOrder::rangeOf(Value address) const {
 
 bool AccessOrder::conflicts(const Access &earlier, Operation *later) const {
   auto a = *reachedBy(earlier.op), b = *reachedBy(later);
-  auto memory = [&](Value address) {
-    Value &known = memories[address];
-    return known ? known : known = memoryOf(address);
-  };
   if ((!a.writes && !b.writes) || (a.isAtomic && b.isAtomic) ||
       memory(a.address) != memory(b.address))
     return false;
@@ -174,15 +164,14 @@ bool AccessOrder::conflicts(const Access &earlier, Operation *later) const {
 
 bool AccessOrder::isLoadedOnce(tile::LoadOp load) const {
   auto tile = dyn_cast<RankedTensorType>(load.getType());
-  if (!tile || !haveCopies(tile) || !areCopiesUnseen(load))
+  if (!tile || !copyBits(tile) || !areCopiesUnseen(load))
     return false;
-  Value memory = memoryOf(load.getPointer());
+  Value own = memory(load.getPointer());
   return load->getParentOfType<FunctionOpInterface>()
       ->walk([&](Operation *op) {
         auto other = reachedBy(op);
-        return other && other->writes && memoryOf(other->address) == memory
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
+        return other && other->writes && memory(other->address) == own ? WalkResult::interrupt()
+                                                                       : WalkResult::advance();
       })
       .wasInterrupted();
 }

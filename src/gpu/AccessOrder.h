@@ -49,6 +49,7 @@ public:
   void enterLoop(mlir::Operation *loop);
 
 private:
+  mlir::Value memory(mlir::Value address) const;
   /// How many neighbours pointers reach, if those are all that they reach.
   std::optional<int64_t> rangeOf(mlir::Value address) const;
   bool conflicts(const Access &earlier, mlir::Operation *later) const;

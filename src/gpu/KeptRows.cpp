@@ -34,14 +34,6 @@ bool hasNumbers(scf::ForOp loop) {
   return lower && step && *step > 0 &&
          ((*lower == 0 && *step == 1) || constantOf(loop.getUpperBound()));
 }
-// How many steps there are, where that is known.
-std::optional<int64_t> stepsOf(scf::ForOp loop) {
-  auto upper = constantOf(loop.getUpperBound());
-  if (!upper)
-    return std::nullopt;
-  int64_t lower = *constantOf(loop.getLowerBound()), step = *constantOf(loop.getStep());
-  return *upper <= lower ? 0 : (*upper - lower + step - 1) / step;
-}
 
 // --- loads that are kept ---
 

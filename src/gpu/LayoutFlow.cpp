@@ -2,6 +2,9 @@
 
 #include "gpu/Layouts.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "llvm/ADT/SetVector.h"
 
 #include <deque>
 
@@ -16,6 +19,32 @@ bool isCast(Operation *op) {
 bool keepsLayout(Operation *op) {
   auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
   return op->hasTrait<OpTrait::Elementwise>() || (access && tile::isTile(access.getAccessed()));
+}
+
+bool isOnlyStored(Value value, int64_t warpBits) {
+  auto keepsCopies = [&](tile::StoreOp store) {
+    auto type = dyn_cast<RankedTensorType>(store.getPointer().getType());
+    return !type ||
+           llvm::all_of(llvm::enumerate(layoutOf(type).bases(LayoutInput::Warp)), [&](auto basis) {
+             return !(warpBits >> basis.index() & 1) || isZero(basis.value());
+           });
+  };
+  llvm::SmallSetVector<Value, 8> values;
+  values.insert(value);
+  for (unsigned i = 0; i < values.size(); ++i)
+    for (OpOperand &use : values[i].getUses()) {
+      Operation *user = use.getOwner();
+      if (auto store = dyn_cast<tile::StoreOp>(user)) {
+        if (&use != &store.getValueMutable() || !keepsCopies(store))
+          return false;
+        continue;
+      }
+      if (!isPure(user) || user->getNumRegions() ||
+          !(user->hasTrait<OpTrait::Elementwise>() || isa<tile::ExpandDimsOp>(user)))
+        return false;
+      values.insert(user->result_begin(), user->result_end());
+    }
+  return true;
 }
 
 std::optional<LinearLayout> backward(Operation *op, unsigned result, const LinearLayout &layout,

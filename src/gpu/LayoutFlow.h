@@ -16,6 +16,10 @@ bool isCast(mlir::Operation *op);
 /// True if all tiles of the op lie alike, as in elementwise ops and accesses.
 bool keepsLayout(mlir::Operation *op);
 
+/// True if a value is only stored, element by element, and by threads whose warp has none of
+/// `warpBits`: those of other warps hold copies of it that nobody reads.
+bool isOnlyStored(mlir::Value value, int64_t warpBits);
+
 /// How `operand` of `op` lies if `result` lies in `layout`; null if the op can't say.
 std::optional<tile::LinearLayout> backward(mlir::Operation *op, unsigned result,
                                            const tile::LinearLayout &layout, unsigned operand);

@@ -267,12 +267,7 @@ private:
       // From step to step what waits would move to other registers, and wait for its load to do so.
       // So many steps as are under way stand in a row: each takes its registers and fills them.
       Type type = lower.getType();
-      Value zero = later.number(type, 0), one = later.number(type, 1);
-      Value last = b.create<arith::SubIOp>(
-          loc, b.create<arith::SubIOp>(loc, loop.getUpperBound(), lower), one);
-      Value steps = b.create<arith::AddIOp>(
-          loc, b.createOrFold<arith::DivUIOp>(loc, last, loop.getStep()), one);
-      steps = b.create<arith::SelectOp>(loc, any, steps, zero);
+      Value steps = later.countSteps();
       Value rounds = b.create<arith::DivUIOp>(loc, steps, later.number(type, distance));
       Value rest = b.create<arith::SubIOp>(
           loc, steps, b.create<arith::MulIOp>(loc, rounds, later.number(type, distance)));

@@ -16,6 +16,15 @@ namespace nereid::gpu {
 
 namespace {
 
+// The tile, moved from where it was computed.
+Value converted(Value tile, const LinearLayout &layout) {
+  OpBuilder b(tile.getContext());
+  b.setInsertionPointAfterValue(tile);
+  auto before = tile.getDefiningOp<ConvertLayoutOp>();
+  return b.create<ConvertLayoutOp>(tile.getLoc(), withLayout(tile.getType(), layout),
+                                   before ? before.getSource() : tile);
+}
+
 // Computes tiles again in other layouts.
 class Recompute {
 public:
@@ -70,8 +79,7 @@ public:
             cast<DenseElementsAttr>(constant.getValue()).resizeSplat(cast<ShapedType>(type)));
       made = copy->getResult(0);
     } else {
-      auto moved = dyn_cast_or_null<ConvertLayoutOp>(op);
-      made = b.create<ConvertLayoutOp>(tile.getLoc(), type, moved ? moved.getSource() : tile);
+      made = converted(tile, layout);
     }
     versions.push_back({tile, made});
     return made;
@@ -334,13 +342,13 @@ private:
 
   // A tile that moves, before it was widened.
   static Value moved(Value tile, const LinearLayout &layout) {
-    OpBuilder b(tile.getContext());
-    b.setInsertionPointAfterValue(tile);
-    Type type = withLayout(tile.getType(), layout);
-    if (auto widened = tile.getDefiningOp<arith::ExtFOp>())
-      return b.create<arith::ExtFOp>(tile.getLoc(), type, moved(widened.getIn(), layout));
-    auto before = tile.getDefiningOp<ConvertLayoutOp>();
-    return b.create<ConvertLayoutOp>(tile.getLoc(), type, before ? before.getSource() : tile);
+    auto widened = tile.getDefiningOp<arith::ExtFOp>();
+    if (!widened)
+      return converted(tile, layout);
+    OpBuilder b(widened->getContext());
+    b.setInsertionPointAfter(widened);
+    return b.create<arith::ExtFOp>(tile.getLoc(), withLayout(tile.getType(), layout),
+                                   moved(widened.getIn(), layout));
   }
 
   void makeOperand(tile::DotOp dot, unsigned number, const LinearLayout &layout) {

@@ -2,6 +2,7 @@
 // round through shared memory.
 #include "analysis/CombineOrder.h"
 #include "gpu/IndexedExtremum.h"
+#include "gpu/LayoutFlow.h"
 #include "gpu/RegisterModels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -322,28 +323,6 @@ private:
   bool isDear() {
     constexpr size_t few = 6;
     return !isSum && !extremum && combineBlock.getOperations().size() > few;
-  }
-
-  // Whether a result is only stored, and so by threads whose warp has none of the bits: those of
-  // other warps hold copies of it that nobody reads.
-  static bool isOnlyStored(Value result, int64_t bits) {
-    return llvm::all_of(result.getUses(), [&](OpOperand &use) {
-      Operation *user = use.getOwner();
-      if (auto store = dyn_cast<tile::StoreOp>(user)) {
-        Type type = store.getPointer().getType();
-        if (store.getPointer() == result || store.getMask() == result)
-          return false;
-        if (!isa<RankedTensorType>(type))
-          return true;
-        LinearLayout of = layoutOf(type);
-        return llvm::all_of(llvm::enumerate(of.bases(LayoutInput::Warp)), [&](auto basis) {
-          return !(bits >> basis.index() & 1) || isZero(basis.value());
-        });
-      }
-      return isPure(user) && !user->getNumRegions() &&
-             (user->hasTrait<OpTrait::Elementwise>() || isa<tile::ExpandDimsOp>(user)) &&
-             llvm::all_of(user->getResults(), [&](Value next) { return isOnlyStored(next, bits); });
-    });
   }
 
   // From the nearest elements to the farthest, each pair in its order; where only rounding hangs on

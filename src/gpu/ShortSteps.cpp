@@ -139,7 +139,7 @@ public:
   void run() {
     Location loc = loop.getLoc();
     Type type = loop.getInductionVar().getType();
-    Value trips = findTrips();
+    Value trips = later.countSteps();
     auto number = [&](int64_t value) { return later.number(type, value); };
     auto known = constantOf(trips);
     for (scf::IfOp branch : llvm::concat<scf::IfOp>(step.keeps, step.again))
@@ -200,27 +200,6 @@ private:
     loop->moveBefore(several.elseBlock(), several.elseBlock()->end());
     b.setInsertionPointToEnd(several.elseBlock());
     b.create<scf::YieldOp>(loop.getLoc(), loop.getResults());
-  }
-
-  // How many steps there are. Bounds may be farther apart than a number with a sign tells.
-  Value findTrips() {
-    Location loc = loop.getLoc();
-    Value lower = loop.getLowerBound(), upper = loop.getUpperBound();
-    int64_t by = *constantOf(loop.getStep());
-    auto from = constantOf(lower), to = constantOf(upper);
-    auto number = [&](int64_t value) { return later.number(lower.getType(), value); };
-    if (from && to)
-      return number(*to <= *from ? 0 : (*to - *from + by - 1) / by);
-    Value runs = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, lower, upper);
-    Value trips = upper;
-    if (from != 0)
-      trips = b.create<arith::SubIOp>(loc, upper, lower);
-    if (by != 1) {
-      Value last = b.create<arith::SubIOp>(loc, trips, number(1));
-      last = b.create<arith::DivUIOp>(loc, last, number(by));
-      trips = b.create<arith::AddIOp>(loc, last, number(1));
-    }
-    return b.create<arith::SelectOp>(loc, runs, trips, number(0));
   }
 
   // Of the steps that are joined either all have places or none.
@@ -348,13 +327,9 @@ unsigned countFor(scf::ForOp loop, ArrayRef<ShortStep> steps) {
   }
   unsigned count = std::min(mostSteps, wantedBytes / largest);
   count = std::min(count, mostBytes / all);
-  auto from = constantOf(loop.getLowerBound()), to = constantOf(loop.getUpperBound());
-  if (from && to) {
-    int64_t by = *constantOf(loop.getStep()),
-            trips = std::max<int64_t>(*to - *from + by - 1, 0) / by;
-    while (count > 1 && (trips < count || (count > 2 && trips % count)))
+  if (auto trips = stepsOf(loop))
+    while (count > 1 && (*trips < count || (count > 2 && *trips % count)))
       count /= 2;
-  }
   return count;
 }
 

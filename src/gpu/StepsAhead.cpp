@@ -19,6 +19,24 @@ Value StepsAhead::steps(unsigned count) {
   return b.createOrFold<arith::MulIOp>(loop.getLoc(), loop.getStep(), number(type, count));
 }
 
+Value StepsAhead::countSteps() {
+  Location loc = loop.getLoc();
+  Value lower = loop.getLowerBound(), upper = loop.getUpperBound();
+  Type type = lower.getType();
+  if (auto known = stepsOf(loop))
+    return number(type, *known);
+  Value runs = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, lower, upper);
+  Value count = upper;
+  if (constantOf(lower) != 0)
+    count = b.create<arith::SubIOp>(loc, upper, lower);
+  if (constantOf(loop.getStep()) != 1) {
+    Value last = b.create<arith::SubIOp>(loc, count, number(type, 1));
+    last = b.create<arith::DivUIOp>(loc, last, loop.getStep());
+    count = b.create<arith::AddIOp>(loc, last, number(type, 1));
+  }
+  return b.create<arith::SelectOp>(loc, runs, count, number(type, 0));
+}
+
 Value StepsAhead::variableAt(Value variable, unsigned ahead) {
   return b.createOrFold<arith::AddIOp>(loop.getLoc(), variable, steps(ahead));
 }
@@ -54,6 +72,14 @@ void StepsAhead::addMask(tile::LoadOp load, Value active) {
 }
 void StepsAhead::addMask(tile::StoreOp store, Value active) {
   addMaskTo(store, active, store.getPointer(), b);
+}
+
+std::optional<int64_t> stepsOf(scf::ForOp loop) {
+  auto lower = constantOf(loop.getLowerBound()), upper = constantOf(loop.getUpperBound()),
+       step = constantOf(loop.getStep());
+  if (!lower || !upper || !step || *step <= 0)
+    return std::nullopt;
+  return *upper <= *lower ? 0 : (*upper - *lower + *step - 1) / *step;
 }
 
 bool takeSameSteps(scf::ForOp a, scf::ForOp b) {

@@ -18,6 +18,8 @@ struct StepsAhead {
 
   mlir::Value number(mlir::Type type, int64_t value);
   mlir::Value steps(unsigned count);
+  /// How many steps the loop has. Its bounds may be farther apart than a number with a sign tells.
+  mlir::Value countSteps();
   /// The loop's variable `ahead` steps behind `variable`.
   mlir::Value variableAt(mlir::Value variable, unsigned ahead);
   /// Whether that step runs. The distance to the end has no sign: it can't wrap around where there
@@ -43,6 +45,9 @@ struct StepSlice {
   bool add(mlir::scf::ForOp loop, mlir::ValueRange values,
            llvm::function_ref<bool(tile::LoadOp)> mayLoad = nullptr, bool mayBranch = false);
 };
+
+/// How many steps a loop has, where that is known.
+std::optional<int64_t> stepsOf(mlir::scf::ForOp loop);
 
 /// True if both loops count from, to and by the same numbers.
 bool takeSameSteps(mlir::scf::ForOp a, mlir::scf::ForOp b);
