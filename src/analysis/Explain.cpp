@@ -317,7 +317,7 @@ Explanation explain(func::FuncOp kernel, const LaunchValues &launch) {
 // As the language spells it: MLIR's names of 8-bit floats are nobody's.
 static std::string elementName(Type type) {
   if (isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8)
-    return std::string(info(dtypeOf(type)).name);
+    return std::string(info(dtypeOf(type)).signature);
   std::string text;
   llvm::raw_string_ostream(text) << type;
   return text;
