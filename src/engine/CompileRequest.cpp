@@ -68,6 +68,12 @@ static void generalize(ArgumentClass &argument) {
     generalize(element);
 }
 
+CompileRequest CompileRequest::coarsened() const {
+  CompileRequest coarse = *this;
+  coarse.specialization = specialization.coarsened();
+  return coarse;
+}
+
 CompileRequest CompileRequest::generalized() const {
   CompileRequest generic = *this;
   for (ArgumentClass &argument : generic.specialization.arguments)

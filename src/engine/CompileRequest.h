@@ -22,6 +22,10 @@ struct CompileRequest {
   std::string line() const;
   static std::optional<CompileRequest> parse(const std::string &line);
 
+  /// With no more classes than Triton has (`Specialization::coarsened`).
+  CompileRequest coarsened() const;
+  /// As the target's code makes use of it: vectors of a CPU may begin anywhere.
+  CompileRequest forTarget() const { return target == "cpu" ? coarsened() : *this; }
   /// The same without assumptions on sizes and alignment. What is ==1 is passed like any other
   /// integer.
   CompileRequest generalized() const;

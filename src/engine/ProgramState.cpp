@@ -16,28 +16,40 @@ namespace nereid {
 using support::Artifact;
 using support::Hash128;
 
+static bool buildsNothing(Freeze policy) {
+  return policy == Freeze::Refuse || policy == Freeze::Generic;
+}
+
 Result<Artifact> ProgramState::artifact(engine::CompileRequest request, Freeze policy,
                                         bool inBackground) {
+  request = request.forTarget();
+  auto made = exactly(request, policy, inBackground);
+  if (made || !buildsNothing(policy))
+    return made;
+  if (auto found = exactly(request.coarsened(), policy, inBackground))
+    return found;
+  if (policy == Freeze::Generic)
+    if (auto found = exactly(request.generalized(), policy, inBackground))
+      return found;
+  return made;
+}
+
+Result<Artifact> ProgramState::exactly(const engine::CompileRequest &request, Freeze policy,
+                                       bool inBackground) {
   auto key = keyOf(request);
   if (!key)
     return key.takeError();
   auto start = std::chrono::steady_clock::now();
   bool onDisk = false;
   auto found = engine->find(*key, onDisk);
-  if (!found && policy == Freeze::Generic) {
-    request = request.generalized();
-    key = keyOf(request);
-    if (!key)
-      return key.takeError();
-    found = engine->find(*key, onDisk);
-  }
-  if (!found && (policy == Freeze::Refuse || policy == Freeze::Generic))
+  if (!found && buildsNothing(policy))
     return Error{"`" + request.kernel + "` is not built for (" + request.specialization.text() +
                      ") on " + request.target + ", and the engine is frozen",
                  {}};
   auto record = [&] {
     std::lock_guard lock(mutex);
     recorded.insert(request.line());
+    recorded.insert(request.coarsened().line()); // another run may meet any number in its place
   };
   // Kernels that several threads take of a program have launch paths of their own, and one code.
   std::optional<EngineState::Building> building;
@@ -87,7 +99,8 @@ Result<Artifact> ProgramState::artifact(engine::CompileRequest request, Freeze p
 }
 
 std::optional<launch::StandIn> ProgramState::standIn(engine::CompileRequest request) {
-  if (auto built = artifact(request, Freeze::Refuse))
+  request = request.forTarget();
+  if (auto built = exactly(request, Freeze::Refuse, false))
     return launch::StandIn{*std::move(built), nullptr};
   engine::CompileRequest generic = request.generalized();
   if (generic.specialization == request.specialization)

@@ -105,7 +105,8 @@ struct ProgramState : std::enable_shared_from_this<ProgramState> {
     return tuningFile.empty() ? engine::TuningFile() : engine::TuningFile::read(tuningFile);
   }
 
-  /// Takes the artifact from the caches or the compiler. `policy` says what a miss does.
+  /// Takes the artifact from the caches or the compiler. `policy` says what a miss does; where that
+  /// builds nothing, code that assumes less is taken.
   Result<support::Artifact> artifact(engine::CompileRequest request, Freeze policy,
                                      bool inBackground = false);
   /// The artifact if it is built; else one without assumptions, while a thread makes it.
@@ -114,6 +115,9 @@ struct ProgramState : std::enable_shared_from_this<ProgramState> {
   support::Hash128 facts; ///< of what module-level code read of the world
 
 private:
+  /// For this class of arguments and no other.
+  Result<support::Artifact> exactly(const engine::CompileRequest &request, Freeze policy,
+                                    bool inBackground);
   /// Each note once a kernel, whatever it is compiled for.
   void tellNotes(const std::string &kernel, std::vector<Diagnostic> notes);
   Result<support::Hash128> keyOf(const engine::CompileRequest &request);

@@ -56,7 +56,7 @@ Error cannotPass(const Signature &signature, const Parameter &parameter, const s
 struct Scalar {
   DType type;
   bool isOne = false;
-  bool divisible = false; // by 16
+  uint32_t divisor = 0; // 16, of integers also 8 or 4
   bool isPointer = false;
 };
 
@@ -81,6 +81,12 @@ bool fitsType(const Argument &argument, DType type) {
   return value < limit && value >= (facts.isSigned ? -limit : 0);
 }
 
+// The largest of 16, 8 and 4 that divides it, or 0.
+uint32_t divisorOf(uint64_t value) {
+  uint64_t upTo16 = value | 16;
+  return uint32_t(upTo16 & (0 - upTo16) & (16 | 8 | 4));
+}
+
 bool seesAlignment(const Parameter &parameter) {
   return !parameter.doNotSpecialize && !parameter.doNotSpecializeOnAlignment;
 }
@@ -89,8 +95,9 @@ Scalar pointerClass(const Argument &argument, bool seesAlignment) {
   uint64_t address = argument.kind == Kind::Tensor
                          ? reinterpret_cast<uint64_t>(argument.asTensor().data())
                          : argument.bits;
-  return {
-      .type = argument.type, .divisible = seesAlignment && address % 16 == 0, .isPointer = true};
+  return {.type = argument.type,
+          .divisor = seesAlignment && address % 16 == 0 ? 16u : 0u,
+          .isPointer = true};
 }
 
 Status classifyScalar(const Signature &signature, const Parameter &parameter,
@@ -124,7 +131,8 @@ Status classifyScalar(const Signature &signature, const Parameter &parameter,
       return Success{};
     // An annotation asks for a value of that type, so 1 is not compiled in.
     scalar.isOne = specialize && !parameter.annotated && argument.bits == 1;
-    scalar.divisible = align && !scalar.isOne && argument.bits % 16 == 0;
+    if (align && !scalar.isOne)
+      scalar.divisor = divisorOf(argument.bits);
     return Success{};
   }
   case Kind::Float:
@@ -160,11 +168,12 @@ enum Tag : uint8_t {
   TagNames,
   TagScalar = 0x40, // with the bits below
 };
-enum ScalarBit : uint8_t { One = 1, Divisible = 2, IsPointer = 4, IsConst = 8 };
+// A divisor is its own bit.
+enum ScalarBit : uint8_t { One = 1, IsPointer = 2, Divisors = 4 | 8 | 16, IsConst = 32 };
 
 void addScalar(const Scalar &scalar, LaunchKey &key, bool isConst) {
-  uint8_t bits = (scalar.isOne ? One : 0) | (scalar.divisible ? Divisible : 0) |
-                 (scalar.isPointer ? IsPointer : 0) | (scalar.isPointer && isConst ? IsConst : 0);
+  uint32_t bits = (scalar.isOne ? One : 0) | scalar.divisor | (scalar.isPointer ? IsPointer : 0) |
+                  (scalar.isPointer && isConst ? IsConst : 0);
   key.add(uint64_t(TagScalar | bits) | uint64_t(scalar.type) << 8, 2);
 }
 
@@ -314,11 +323,11 @@ Result<ArgumentClass> classOf(const Signature &signature, const Parameter &param
   if (Status status = classifyScalar(signature, parameter, argument, scalar); !status)
     return status.takeError();
   if (scalar.isPointer)
-    return ArgumentClass::pointer(scalar.type, scalar.divisible ? 16 : 1,
+    return ArgumentClass::pointer(scalar.type, std::max(scalar.divisor, 1u),
                                   parameter.isConst || argument.isConst);
   if (scalar.isOne)
     return ArgumentClass::one(scalar.type);
-  return ArgumentClass::scalar(scalar.type, scalar.divisible ? 16 : 1);
+  return ArgumentClass::scalar(scalar.type, std::max(scalar.divisor, 1u));
 }
 } // namespace
 
@@ -326,10 +335,10 @@ namespace {
 // The bits of facts are those of ScalarBit, so that a class is a few logical operations.
 enum Trait : uint8_t {
   SeesOne = One,
-  SeesAlignment = Divisible,
+  SeesAlignment = Divisors,
   PointsToConst = IsConst,
-  TakesPointers = 0x10,
-  TakesIntegers = 0x20, // typed by their value
+  TakesPointers = 0x40,
+  TakesIntegers = 0x80, // typed by their value
 };
 } // namespace
 
@@ -357,15 +366,13 @@ Status KeyMaker::make(std::span<const Argument> arguments, uint32_t variant, Lau
         uint64_t address = argument.bits;
         if (isTensor)
           address = reinterpret_cast<uint64_t>(argument.asTensor().data());
-        uint64_t facts = (address % 16 ? 0 : sees & Divisible) |
-                         ((sees | (argument.isConst ? IsConst : 0)) & IsConst);
+        uint64_t facts =
+            (address % 16 ? 0 : sees & 16) | ((sees | (argument.isConst ? IsConst : 0)) & IsConst);
         key.add(tail, uint64_t(TagScalar) | IsPointer | facts | uint64_t(argument.type) << 8, 2);
         continue;
       }
       if (argument.kind == Kind::Int && (sees & TakesIntegers)) {
-        uint64_t facts = argument.bits == 1        ? sees & One
-                         : argument.bits % 16 == 0 ? sees & Divisible
-                                                   : 0;
+        uint64_t facts = sees & (argument.bits == 1 ? One : divisorOf(argument.bits));
         key.add(tail, TagScalar | facts | uint64_t(typeOfPythonInt(argument)) << 8, 2);
         continue;
       }

@@ -19,7 +19,7 @@ bool LaunchPattern::look(Check check, const runtime::Device *device, uint64_t &b
     bits = std::bit_cast<uint32_t>(float(std::bit_cast<double>(bits)));
     return true;
   case Unaligned:
-    return (bits & 15) > 1; // 17 is left to the key
+    return (bits & 15) > 1 && (bits & 3); // 17 is left to the key
   }
   return false;
 }
@@ -69,10 +69,10 @@ LaunchPattern LaunchPattern::make(const Signature &signature, std::span<const Ar
       word.mask = high;
       if (!seesOne && !seesAlignment)
         break;
-      if (bits & low)
+      if (bits & 3)
         word.check = Unaligned;
       else
-        word.mask |= low;
+        word.mask |= bits & 7 ? 7 : low; // 4 and 12 are of one class
       break;
     }
     case Kind::Float:

@@ -75,7 +75,7 @@ private:
     Plain,
     Tensor,    ///< its address is the value
     Float32,   ///< a double, passed as a float
-    Unaligned, ///< neither 1 nor a multiple of 16
+    Unaligned, ///< neither 1 nor a multiple of 4
   };
   struct Word {
     uint32_t head;

@@ -36,6 +36,7 @@
 #include "transforms/SplitProducts.h"
 #include "transforms/ToLlvm.h"
 #include "transforms/UniformSteps.h"
+#include "transforms/UnmaskWholeTiles.h"
 #include "transforms/UnswitchProducts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -94,6 +95,8 @@ void addTilePasses(OpPassManager &pm) {
   pm.addPass(transforms::createUnswitchProductsPass());
   // Steps that ask whether they are the first leave that one to the code before them.
   pm.addPass(transforms::createPeelFirstStepPass());
+  // Masks that may end anywhere end nowhere in most programs.
+  pm.addPass(transforms::createUnmaskWholeTilesPass());
   // Offsets of a loop's steps are computed where they are wanted.
   pm.addPass(std::make_unique<CarryNumbersPass>());
   // Fold what is known and drop what is unused.

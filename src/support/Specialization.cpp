@@ -160,6 +160,20 @@ size_t ArgumentClass::leafCount() const {
   return count;
 }
 
+static void coarsen(ArgumentClass &argument) {
+  if (argument.divisibility < 16)
+    argument.divisibility = 1;
+  for (ArgumentClass &element : argument.elements)
+    coarsen(element);
+}
+
+Specialization Specialization::coarsened() const {
+  Specialization coarse = *this;
+  for (ArgumentClass &argument : coarse.arguments)
+    coarsen(argument);
+  return coarse;
+}
+
 std::string Specialization::text() const {
   std::string result;
   for (size_t i = 0; i < arguments.size(); ++i)
@@ -339,14 +353,21 @@ private:
     return readDivisibility(argument);
   }
 
+  static bool isFactAfterColon(const ArgumentClass &argument, uint32_t value) {
+    bool isPointer = argument.kind == ArgumentClass::Kind::Pointer;
+    return value == 1 || value == 16 || (!isPointer && (value == 8 || value == 4));
+  }
+
   bool readDivisibility(ArgumentClass &argument) {
     if (!take(':'))
       return true;
     std::string_view digits = word();
     uint32_t value = 0;
     auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error != std::errc() || end != digits.data() + digits.size() || (value != 1 && value != 16))
-      return fail("after `:` stands 16 (a multiple of 16) or 1 (equal to 1)");
+    if (error != std::errc() || end != digits.data() + digits.size() ||
+        !isFactAfterColon(argument, value))
+      return fail(
+          "after `:` stands 16 (a multiple of 16), for an integer also 8 or 4, or 1 (equal to 1)");
     if (argument.kind == ArgumentClass::Kind::Float)
       return fail("a float has no `:" + std::string(digits) + "`");
     if (value == 1 && argument.kind == ArgumentClass::Kind::Int)

@@ -4,6 +4,9 @@
 //
 //   *fp32:16              pointer, a multiple of 16           *kfp32    pointer to constant memory
 //   i32  i32:16  i32:1    an integer: other, a multiple of 16, equal to 1 (compiled in)
+//   i32:8  i32:4          a multiple of 8 or 4 and of no more, which Triton does not tell from
+//   other:
+//                         halves and floats of rows so long are accessed 16 bytes at a time
 //   fp32                  a float                             None      compiled in
 //   1024  1e-05  True  'relu'  tl.float16  fn:mod.f@<hash>    constexpr values
 //   (i32, *fp16:16)       a tuple; (scale=fp32, bias=*fp32)   a named one
@@ -56,7 +59,7 @@ struct ArgumentClass {
   bool isConst = false;       ///< Pointer: `*k`
   bool isOne = false;         ///< Int: equal to 1
   bool padNan = false;        ///< Descriptor
-  uint32_t divisibility = 1;  ///< Pointer, Int: 16 or 1
+  uint32_t divisibility = 1;  ///< Pointer: 16 or 1. Int: also 8 or 4
   Constant constant;          ///< Constant
   std::vector<int64_t> block; ///< Descriptor
   std::vector<ArgumentClass> elements; ///< Tuple
@@ -83,6 +86,8 @@ struct Specialization {
   bool operator==(const Specialization &) const = default;
   /// Canonical: equal specialisations have equal text, and `parse` reads it back.
   std::string text() const;
+  /// With multiples of 8 and 4 as other integers: what Triton tells apart.
+  Specialization coarsened() const;
   /// Reads a signature as people write it: spaces are free, `:16` and `:1` may be left out.
   static Result<Specialization> parse(std::string_view text);
 };

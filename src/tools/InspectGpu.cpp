@@ -120,7 +120,8 @@ Json hintsOf(const Json &json) {
              row["bytes"].get<int64_t>() * row["count"].get<int64_t>() >= widest &&
              row["bytes"].get<int64_t>() < widest)
       hints.push_back(place + "moves one element at a time: pass sizes and strides that are "
-                              "multiples of 16, or promise it with `tl.multiple_of`");
+                              "multiples of 16 (8 and 4 help too), or promise it with "
+                              "`tl.multiple_of`");
   }
   const Json &waves = json["waves"];
   if (!waves.is_null() && waves["busy"].get<double>() < 0.5)

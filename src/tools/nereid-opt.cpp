@@ -27,6 +27,7 @@
 #include "transforms/PeelFirstStep.h"
 #include "transforms/SplitProducts.h"
 #include "transforms/UniformSteps.h"
+#include "transforms/UnmaskWholeTiles.h"
 #include "transforms/UnswitchProducts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -191,6 +192,7 @@ int main(int argc, char **argv) {
   mlir::registerPass(transforms::createJoinMasksPass);
   mlir::registerPass(transforms::createLoadBeforeBranchesPass);
   mlir::registerPass(transforms::createPeelFirstStepPass);
+  mlir::registerPass(transforms::createUnmaskWholeTilesPass);
   mlir::registerPass(transforms::createUnswitchProductsPass);
   mlir::registerPass(transforms::createNameExtremaPass);
   mlir::registerPass(transforms::createNestTilesPass);

@@ -1,4 +1,5 @@
 // What an engine keeps of built kernels: on disk, in memory, by key, in a pack; and frozen engines.
+#include "../runtime/FakeCuda.h"
 #include "ApiFixture.h"
 #include "nereid/pack.h"
 
@@ -6,6 +7,8 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
@@ -14,6 +17,7 @@
 using namespace nereid;
 using namespace nereid::test;
 namespace fs = std::filesystem;
+using runtime::test::FakeCuda;
 
 namespace {
 
@@ -188,6 +192,55 @@ TEST_F(ApiTest, RecordedKeysAreBuiltAheadWithGenericVariants) {
   EXPECT_EQ(second.statistics().compiled, 2u);
   std::string broken[] = {"scale\tcpu\tx"};
   EXPECT_FALSE(program.buildAhead(broken));
+}
+
+// Vectors of a CPU begin anywhere: it has no use for classes that Triton does not tell apart.
+TEST_F(ApiTest, MultiplesOfEightAndFourShareTheCodeOfACpu) {
+  Engine one = engine();
+  Kernel scale = kernel(one, "scale");
+  for (int n : {63, 56, 60})
+    EXPECT_TRUE(scaleWorks(scale, n));
+  EXPECT_EQ(one.statistics().compiled, 1u);
+}
+
+[[noreturn]] void launchByDivisors() {
+  std::vector<std::string> signatures;
+  EngineOptions options{.cacheOnDisk = false};
+  options.onCompile = [&](const CompileEvent &event) { signatures.push_back(event.signature); };
+  Engine one = must(Engine::create(options)), other = must(Engine::create(options));
+  Device device = must(Device::open("cuda:0"));
+  Tensor x = must(Tensor::empty(device, DType::Float32, {1024}));
+  auto launch = [&](Kernel &kernel, int n) {
+    return kernel.launch(device.stream(), {16}, {x, x, n, 2.0, named("BLOCK", 64)}).ok();
+  };
+  Program program = must(one.loadText(text, "text.py"));
+  Kernel scale = must(program.kernel("scale"));
+  bool works = true;
+  for (int n : {1001, 1000, 1004, 1012, 1016, 1002, 1008, 992})
+    works &= launch(scale, n);
+  auto built = [](const char *n) { return std::string("*fp32:16, *fp32:16, ") + n + ", fp32, 64"; };
+  works &= signatures == std::vector{built("i32"), built("i32:8"), built("i32:4"), built("i32:16")};
+
+  // Frozen, what is closest and built runs; a multiple of 16 is none of these.
+  std::vector<std::string> keys;
+  for (const std::string &key : program.recordedKeys())
+    if (key.find("i32:") == std::string::npos)
+      keys.push_back(key);
+  Program frozen = must(other.loadText(text, "text.py"));
+  works &= keys.size() == 1 && must(frozen.buildAhead(keys)) == 2;
+  other.freeze(Freeze::Refuse);
+  Kernel again = must(frozen.kernel("scale"));
+  works &= launch(again, 1001) && launch(again, 1000) && launch(again, 1004);
+  works &= !launch(again, 1008) && other.statistics().compiled == 2;
+  other.freeze(Freeze::Generic);
+  works &= launch(again, 1008);
+  for (const std::string &signature : signatures)
+    std::fprintf(stderr, "%s\n", signature.c_str());
+  std::_Exit(works ? 0 : 1);
+}
+
+TEST_F(FakeCuda, MultiplesOfEightAndFourHaveCodeOfTheirOwn) {
+  EXPECT_EXIT(launchByDivisors(), testing::ExitedWithCode(0), "");
 }
 
 TEST_F(ApiTest, LaunchesTakeTheGenericVariantWhileTheirOwnIsCompiled) {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -65,19 +66,23 @@ std::string classOf(const Signature &signature, std::vector<Argument> arguments)
   return specialization ? specialization->text() : "error: " + specialization.error().what;
 }
 
-TEST(LaunchKey, FiveIntegersFiveKeys) {
-  // Rule 8: n = 1, 16, 17, 2**31 and None.
-  std::vector<Argument> values = {Argument::integer(1), Argument::integer(16),
-                                  Argument::integer(17), Argument::integer(int64_t(1) << 31),
+TEST(LaunchKey, SevenIntegersSevenKeys) {
+  // Rule 8: n = 1, 16, 17, 2**31 and None; multiples of 8 and 4 in between.
+  std::vector<Argument> values = {Argument::integer(1),  Argument::integer(16),
+                                  Argument::integer(17), Argument::integer(8),
+                                  Argument::integer(4),  Argument::integer(int64_t(1) << 31),
                                   Argument::none()};
-  const char *classes[] = {"i32:1", "i32:16", "i32", "i64:16", "None"};
+  const char *classes[] = {"i32:1", "i32:16", "i32", "i32:8", "i32:4", "i64:16", "None"};
   for (size_t i = 0; i < values.size(); ++i) {
     EXPECT_EQ(classOf(oneInt, {values[i]}), classes[i]);
     for (size_t j = 0; j < values.size(); ++j)
       EXPECT_EQ(keyOf(oneInt, {values[i]}) == keyOf(oneInt, {values[j]}), i == j);
   }
   EXPECT_EQ(keyOf(oneInt, {Argument::integer(17)}), keyOf(oneInt, {Argument::integer(-5)}));
+  EXPECT_EQ(keyOf(oneInt, {Argument::integer(17)}), keyOf(oneInt, {Argument::integer(18)}));
   EXPECT_EQ(keyOf(oneInt, {Argument::integer(32)}), keyOf(oneInt, {Argument::integer(0)}));
+  EXPECT_EQ(keyOf(oneInt, {Argument::integer(1000)}), keyOf(oneInt, {Argument::integer(-8)}));
+  EXPECT_EQ(keyOf(oneInt, {Argument::integer(4)}), keyOf(oneInt, {Argument::integer(12)}));
   EXPECT_EQ(classOf(oneInt, {Argument::unsignedInteger(uint64_t(1) << 63)}), "u64:16");
   EXPECT_EQ(classOf(oneInt, {Argument::integer(INT32_MIN)}), "i32:16");
   EXPECT_EQ(classOf(oneInt, {Argument::boolean(true)}), "i1");
@@ -90,13 +95,15 @@ TEST(LaunchKey, HonoursDoNotSpecialize) {
   Signature alignment = {"kernel", {{.name = "n", .doNotSpecializeOnAlignment = true}}};
   EXPECT_EQ(classOf(value, {Argument::integer(1)}), "i32");
   EXPECT_EQ(classOf(value, {Argument::integer(16)}), "i32");
+  EXPECT_EQ(classOf(value, {Argument::integer(8)}), "i32");
   EXPECT_EQ(keyOf(value, {Argument::integer(1)}), keyOf(value, {Argument::integer(16)}));
   EXPECT_EQ(classOf(alignment, {Argument::integer(1)}), "i32:1");
   EXPECT_EQ(classOf(alignment, {Argument::integer(16)}), "i32");
+  EXPECT_EQ(classOf(alignment, {Argument::integer(4)}), "i32");
   alignas(16) char memory[32];
   EXPECT_EQ(classOf(value, {Argument::pointer(memory, DType::Float32)}), "*fp32");
   EXPECT_EQ(classOf(oneInt, {Argument::pointer(memory, DType::Float32)}), "*fp32:16");
-  EXPECT_EQ(classOf(oneInt, {Argument::pointer(memory + 4, DType::Float32)}), "*fp32");
+  EXPECT_EQ(classOf(oneInt, {Argument::pointer(memory + 8, DType::Float32)}), "*fp32");
   Signature constant = {"kernel", {{.name = "p", .isConst = true}}};
   EXPECT_EQ(classOf(constant, {Argument::pointer(memory, DType::Float16)}), "*kfp16:16");
 }
@@ -156,7 +163,7 @@ TEST(LaunchKey, EqualKeysMeanEqualClasses) {
     auto leaf = [&]() {
       switch (rand() % 4) {
       case 0:
-        return Argument::integer(rand() % 2 ? 1 : 16);
+        return Argument::integer(std::array{1, 3, 4, 8, 12, 16}[size_t(rand()) % 6]);
       case 1:
         return Argument::none();
       case 2:
@@ -272,11 +279,11 @@ TEST(Launcher, CompilesOncePerKeyAndLaunches) {
   ScaleSource source;
   Launcher launcher(scaleSignature, runtime::cpuDevice(), source);
   runtime::Stream &stream = runtime::cpuDevice().defaultStream();
-  ScaleCall call(1000), other(1001);
+  ScaleCall call(1000), other(1016);
   Status status = launcher.launch(stream, call.arguments, Launcher::Grid{1000, 1, 1});
   ASSERT_TRUE(status) << status.error().what;
   call.check();
-  EXPECT_EQ(source.lastText, "*fp32:16, *fp32:16, i32, fp32, 64");
+  EXPECT_EQ(source.lastText, "*fp32:16, *fp32:16, i32:8, fp32, 64");
   status = launcher.launch(stream, other.arguments, std::nullopt); // the artifact's own grid
   ASSERT_TRUE(status) << status.error().what;
   other.check();
@@ -556,6 +563,9 @@ TEST(LaunchPattern, KnowsOnlyCallsOfItsKey) {
                              1,
                              2,
                              3,
+                             4,
+                             8,
+                             12,
                              15,
                              16,
                              17,
@@ -565,6 +575,7 @@ TEST(LaunchPattern, KnowsOnlyCallsOfItsKey) {
                              49,
                              63,
                              64,
+                             72,
                              100,
                              -1,
                              -16,

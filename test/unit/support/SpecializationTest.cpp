@@ -27,6 +27,7 @@ TEST(Specialization, ReadsSignatures) {
   const std::pair<const char *, const char *> cases[] = {
       {"*fp32:16, *fp32:16, i32:16, 1024", "*fp32:16, *fp32:16, i32:16, 1024"},
       {"*fp32,i32:1,None", "*fp32, i32:1, None"},
+      {"i32:8, u64:4", "i32:8, u64:4"},
       {"  *kbf16:16 ,u64 , i1 ", "*kbf16:16, u64, i1"},
       {"1e-5, -0.0, 3., inf, -inf, -7, 007, -0", "1e-05, -0.0, 3.0, inf, -inf, -7, 7, 0"},
       {"True, False, 'relu', \"it's\"", "True, False, 'relu', 'it\\'s'"},
@@ -44,10 +45,27 @@ TEST(Specialization, ReadsSignatures) {
 }
 
 TEST(Specialization, RefusesNonsense) {
-  for (const char *input :
-       {"*", "*fp33", "i32:8", "fp32:16", "fp32 i32", "(i32", "i32)", "'open",
-        "tensordesc<fp16[0]>", "tensordesc<fp16[]>", "tensordesc<fp16[1],zap>",
-        "tensordesc<i8[1,1,1,1,1,1]>", ",", "1.2.3", "0x", "(a=i32, i32)", "frob", "-", "'\\x0'"})
+  for (const char *input : {"*",
+                            "*fp33",
+                            "*fp32:8",
+                            "i32:2",
+                            "i32:32",
+                            "fp32:16",
+                            "fp32 i32",
+                            "(i32",
+                            "i32)",
+                            "'open",
+                            "tensordesc<fp16[0]>",
+                            "tensordesc<fp16[]>",
+                            "tensordesc<fp16[1],zap>",
+                            "tensordesc<i8[1,1,1,1,1,1]>",
+                            ",",
+                            "1.2.3",
+                            "0x",
+                            "(a=i32, i32)",
+                            "frob",
+                            "-",
+                            "'\\x0'"})
     EXPECT_TRUE(roundTrip(input).starts_with("error: bad signature")) << input;
   EXPECT_EQ(roundTrip("fp32*, i32"),
             "error: bad signature at `*, i32`: a pointer has its `*` before the type");
@@ -58,6 +76,12 @@ TEST(Specialization, RefusesNonsense) {
                                           "place: write the value alone, without `BLOCK=`");
   std::string deep(100000, '(');
   EXPECT_FALSE(Specialization::parse(deep));
+}
+
+TEST(Specialization, IsCoarsenedToWhatTritonTellsApart) {
+  auto parsed = Specialization::parse("*fp32:16, i32:16, i32:8, (i64:4, i32:1, *fp16), 8");
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->coarsened().text(), "*fp32:16, i32:16, i32, (i64, i32:1, *fp16), 8");
 }
 
 TEST(Specialization, KeepsFloatsBitByBit) {
