@@ -1,5 +1,5 @@
-"""`python -m nereid program.py args...`, `-m module args...` and `-c code`: `import triton` is Nereid's, in the Python
-processes that the program starts too."""
+"""`python -m nereid program.py args...`, `-m module args...`, `-c code` and `-` for standard input: `import triton` is
+Nereid's, in the Python processes that the program starts too."""
 import linecache
 import os
 import runpy
@@ -8,7 +8,10 @@ import types
 
 USAGE = """usage: python -m nereid PROGRAM.py [ARGUMENTS]
        python -m nereid -m MODULE [ARGUMENTS]
-       python -m nereid -c CODE [ARGUMENTS]"""
+       python -m nereid -c CODE [ARGUMENTS]
+       python -m nereid - [ARGUMENTS]          the program comes from standard input
+
+Runs a Python program in which `import triton` is Nereid's."""
 
 
 def fail(message):
@@ -16,9 +19,8 @@ def fail(message):
     return 2
 
 
-def run_code(code):
+def run_code(code, name="<command line>"):
     """As `python -c`; kernels find their source by way of `linecache`."""
-    name = "<command line>"
     linecache.cache[name] = len(code), None, code.splitlines(keepends=True), name
     module = types.ModuleType("__main__")
     sys.modules["__main__"] = module
@@ -43,6 +45,11 @@ def main():
         sys.argv = ["-c", *arguments[2:]]
         sys.path[0] = os.getcwd()
         run_code(arguments[1])
+        return 0
+    if arguments[0] == "-":
+        sys.argv = arguments
+        sys.path[0] = os.getcwd()
+        run_code(sys.stdin.read(), "<standard input>")
         return 0
     if arguments[0] == "-m":
         sys.argv = arguments[1:]
