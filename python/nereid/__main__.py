@@ -1,5 +1,6 @@
 """`python -m nereid program.py args...`, `-m module args...`, `-c code` and `-` for standard input: `import triton` is
 Nereid's, in the Python processes that the program starts too."""
+import importlib.util
 import linecache
 import os
 import runpy
@@ -54,6 +55,12 @@ def main():
     if arguments[0] == "-m":
         sys.argv = arguments[1:]
         sys.path[0] = os.getcwd()
+        try:
+            found = importlib.util.find_spec(arguments[1])
+        except ModuleNotFoundError:  # of the package that it is in
+            found = None
+        if not found:
+            return fail(f"there is no module {arguments[1]!r}")
         runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
         return 0
     if arguments[0].startswith("-"):

@@ -302,6 +302,8 @@ print(triton.__name__, sys.argv, __name__, x.sum())
     def test_words_that_name_no_program(self):
         self.assertEqual(self.nereid("nowhere.py"), (2, "python -m nereid: cannot open 'nowhere.py': No such file or directory\n"))
         self.assertEqual(self.nereid("-c"), (2, "python -m nereid: -c needs a program text\n"))
+        for module in ("no_such_module", "no_such_package.module", "json.no_such_module"):
+            self.assertEqual(self.nereid("-m", module), (2, f"python -m nereid: there is no module {module!r}\n"))
         code, output = self.nereid("-x")
         self.assertEqual((code, output.splitlines()[0]), (2, "python -m nereid: there is no option -x"))
 
