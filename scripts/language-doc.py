@@ -30,7 +30,8 @@ def between(page, name, text):
 def vocabulary(*part):
     """What the table of the vocabulary says, or a part of nereid/tl.h that is made of it."""
     tools = [ROOT / "build" / preset / "bin" / "nereid-language-doc" for preset in ("dev", "release")]
-    tool = next((path for path in tools if path.exists()), None)
+    # The one built last: another may be of before a change of the table.
+    tool = max((path for path in tools if path.exists()), key=lambda path: path.stat().st_mtime, default=None)
     if not tool:
         raise SystemExit("build the target nereid-language-doc first")
     return subprocess.run([tool, *part], check=True, capture_output=True, text=True, timeout=60).stdout

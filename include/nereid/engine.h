@@ -38,7 +38,7 @@ struct CompileOptions {
   bool launchCooperative = false;
 };
 
-/// One of the configurations that a kernel's `@triton.autotune` lists.
+/// One of the configurations that `triton.autotune` lists above a kernel.
 struct Configuration {
   std::vector<std::pair<std::string, std::string>> constants; ///< NAME, value as Python source
   CompileOptions options;
@@ -129,7 +129,7 @@ struct TuneOptions {
   double seconds = 0.05;
   /// Contiguous tensors that a launch writes: brought back to what they hold now before each
   /// configuration and at the end, and compared between configurations. Those that `restore_value`
-  /// of `@triton.autotune` names are added; those of `reset_to_zero` too, and hold zeros then.
+  /// of `triton.autotune` names are added; those of `reset_to_zero` too, and hold zeros then.
   std::vector<Tensor> outputs = {};
 };
 
@@ -158,7 +158,7 @@ public:
   std::span<const KernelParameter> parameters() const;
 
   /// Queues a launch: arguments by position, then by name; parameters left out take what
-  /// `@triton.heuristics` computes from the others, else their defaults. A launch whose classes of
+  /// `triton.heuristics` computes from the others, else their defaults. A launch whose classes of
   /// arguments were seen before compiles nothing, and allocates nothing unless a heuristic is more
   /// than arithmetic.
   Status launch(const Stream &stream, Grid grid, std::span<const Argument> arguments) const;
@@ -180,11 +180,11 @@ public:
   /// are done.
   Result<std::vector<KernelMessage>> takeMessages() const;
 
-  /// The configurations of `@triton.autotune`, none without it.
+  /// The configurations of `triton.autotune`, none without it.
   Result<std::vector<Configuration>> configurations() const;
   /// Those that `prune_configs_by` leaves for a launch with these arguments, with the constants
-  /// that `@triton.heuristics` adds; one with these alone for a kernel without
-  /// `@triton.autotune`. Decorators see numbers, flags and text, and of tensors what they are:
+  /// that `triton.heuristics` adds; one with these alone for a kernel without
+  /// `triton.autotune`. Decorators see numbers, flags and text, and of tensors what they are:
   /// shape, strides, type; of pointers the type. Arguments that a configuration chooses are left
   /// out.
   Result<std::vector<Configuration>> configurations(std::span<const Argument> arguments) const;
@@ -245,7 +245,7 @@ public:
   /// Gives how many are built now; keys that no longer compile are left out.
   Result<size_t> buildAhead(std::span<const std::string> keys) const;
   /// Builds such keys into a pack (nereid/pack.h), which programs launch without a compiler. What
-  /// launches leave open goes with them: `@triton.heuristics`, and configurations by the tuning
+  /// launches leave open goes with them: `triton.heuristics`, and configurations by the tuning
   /// file. The file at `path` is replaced at once or not at all.
   Status pack(const std::string &path, std::span<const std::string> keys,
               const PackOptions &options = {}) const;

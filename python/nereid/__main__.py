@@ -1,5 +1,6 @@
-"""`python -m nereid program.py args...`, `-m module args...` and `-c code`: `import triton` is Nereid's, in the Python
-processes that the program starts too."""
+"""`python -m nereid program.py args...`, `-m module args...`, `-c code` and `-` for standard input: `import triton` is
+Nereid's, in the Python processes that the program starts too."""
+import importlib.util
 import linecache
 import os
 import runpy
@@ -8,7 +9,10 @@ import types
 
 USAGE = """usage: python -m nereid PROGRAM.py [ARGUMENTS]
        python -m nereid -m MODULE [ARGUMENTS]
-       python -m nereid -c CODE [ARGUMENTS]"""
+       python -m nereid -c CODE [ARGUMENTS]
+       python -m nereid - [ARGUMENTS]          the program comes from standard input
+
+Runs a Python program in which `import triton` is Nereid's."""
 
 
 def fail(message):
@@ -16,9 +20,8 @@ def fail(message):
     return 2
 
 
-def run_code(code):
+def run_code(code, name="<command line>"):
     """As `python -c`; kernels find their source by way of `linecache`."""
-    name = "<command line>"
     linecache.cache[name] = len(code), None, code.splitlines(keepends=True), name
     module = types.ModuleType("__main__")
     sys.modules["__main__"] = module
@@ -44,9 +47,20 @@ def main():
         sys.path[0] = os.getcwd()
         run_code(arguments[1])
         return 0
+    if arguments[0] == "-":
+        sys.argv = arguments
+        sys.path[0] = os.getcwd()
+        run_code(sys.stdin.read(), "<standard input>")
+        return 0
     if arguments[0] == "-m":
         sys.argv = arguments[1:]
         sys.path[0] = os.getcwd()
+        try:
+            found = importlib.util.find_spec(arguments[1])
+        except ModuleNotFoundError:  # of the package that it is in
+            found = None
+        if not found:
+            return fail(f"there is no module {arguments[1]!r}")
         runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
         return 0
     if arguments[0].startswith("-"):

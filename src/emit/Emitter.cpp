@@ -300,81 +300,87 @@ std::vector<KernelSummary> Program::kernels() const {
   return all;
 }
 
+namespace {
+
+[[noreturn]] void failAt(SourceRange where, std::string code, std::string message,
+                         std::string hint) {
+  EvalError failure;
+  failure.diagnostic.code = std::move(code);
+  failure.diagnostic.message = std::move(message);
+  failure.diagnostic.hint = std::move(hint);
+  failure.diagnostic.where = std::move(where);
+  throw failure;
+}
+
+// What a name is bound to; module-level code may know why it cannot be used.
+Value usable(const Binding &binding, const std::string &kernel, const std::string &file) {
+  if (!binding.unusable)
+    return unboxed(binding.value);
+  EvalError failure;
+  failure.diagnostic.code = binding.unusable->code;
+  failure.diagnostic.message = "`" + kernel + "` " + binding.unusable->why;
+  failure.diagnostic.hint = binding.unusable->hint;
+  failure.diagnostic.notes = binding.unusable->notes;
+  failure.diagnostic.where = binding.unusable->where;
+  if (failure.diagnostic.where.file.empty())
+    failure.diagnostic.where.file = file;
+  throw failure;
+}
+
+// What `outer.inner` is of a class or a function of the module; null if there is none.
+std::optional<Value> memberOf(Interp &interp, const Value &outer, const std::string &inner,
+                              const std::string &kernel, const std::string &file) {
+  if (auto *type = outer.as<ClassObject>()) {
+    const Value *member = type->find(inner);
+    return member ? std::optional(*member) : std::nullopt;
+  }
+  auto *function = outer.as<FunctionObject>();
+  if (!function || !function->def)
+    return std::nullopt;
+  std::shared_ptr<Names> locals = interp.localsOf(*function);
+  const Binding *local = locals->find(inner);
+  return local ? std::optional(usable(*local, kernel, file)) : std::nullopt;
+}
+
+// Refuses a function without a decorator of ours; one that was not found may be such.
+void requireJit(const FunctionObject &function, const std::string &kernel) {
+  if (function.flavor == FunctionObject::Flavor::Jit)
+    return;
+  std::string unknown;
+  for (const Expr *one : function.def ? function.def->decorators : Span<Expr *>())
+    if (isUnknown(rootOf(*one, *function.module->names)))
+      unknown = print(*one);
+  failAt({function.module->tree->file, function.node()->begin, function.node()->begin},
+         "NotAKernel",
+         "`" + kernel + "` is a plain function, not a kernel" +
+             (unknown.empty() ? "" : ": the module that `@" + unknown + "` is of was not found"),
+         unknown.empty() ? "decorate it with `@triton.jit`"
+                         : "put that module beside the file, or decorate it with `@triton.jit`");
+}
+
+} // namespace
+
 std::shared_ptr<FunctionObject> Program::find(const std::string &kernel) {
-  auto fail = [&](std::string code, std::string message, std::string hint, SourceRange where = {}) {
-    EvalError failure;
-    failure.diagnostic.code = std::move(code);
-    failure.diagnostic.message = std::move(message);
-    failure.diagnostic.hint = std::move(hint);
-    failure.diagnostic.where = std::move(where);
-    if (failure.diagnostic.where.file.empty())
-      failure.diagnostic.where.file = tree->file;
-    throw failure;
-  };
-  const Binding *binding = nullptr;
-  Value value;
   size_t dot = kernel.find('.');
-  binding = moduleObject->names->find(kernel.substr(0, dot));
-  auto refuse = [&](const Binding &bad) {
-    EvalError failure;
-    failure.diagnostic.code = bad.unusable->code;
-    failure.diagnostic.message = "`" + kernel + "` " + bad.unusable->why;
-    failure.diagnostic.hint = bad.unusable->hint;
-    failure.diagnostic.notes = bad.unusable->notes;
-    failure.diagnostic.where = bad.unusable->where;
-    if (failure.diagnostic.where.file.empty())
-      failure.diagnostic.where.file = tree->file;
-    throw failure;
-  };
-  if (binding && binding->unusable)
-    refuse(*binding);
-  if (binding) {
-    value = unboxed(binding->value);
-    while (dot != std::string::npos) {
+  if (const Binding *binding = moduleObject->names->find(kernel.substr(0, dot))) {
+    std::optional<Value> value = usable(*binding, kernel, tree->file);
+    while (value && dot != std::string::npos) {
       size_t next = kernel.find('.', dot + 1);
-      std::string part = kernel.substr(dot + 1, next - dot - 1);
-      if (auto *type = value.as<ClassObject>()) {
-        const Value *member = type->find(part);
-        if (!member)
-          break;
-        value = *member;
-      } else if (auto *function = value.as<FunctionObject>(); function && function->def) {
-        std::shared_ptr<Names> locals = interpreter->localsOf(*function);
-        const Binding *local = locals->find(part);
-        if (!local)
-          break;
-        if (local->unusable)
-          refuse(*local);
-        value = unboxed(local->value);
-      } else {
-        break;
-      }
+      value = memberOf(*interpreter, *value, kernel.substr(dot + 1, next - dot - 1), kernel,
+                       tree->file);
       dot = next;
     }
-    if (auto *function = value.as<FunctionObject>(); function && dot == std::string::npos) {
-      if (function->flavor != FunctionObject::Flavor::Jit) {
-        std::string unknown;
-        for (const Expr *one : function->def ? function->def->decorators : Span<Expr *>())
-          if (isUnknown(rootOf(*one, *function->module->names)))
-            unknown = print(*one);
-        fail(
-            "NotAKernel",
-            "`" + kernel + "` is a plain function, not a kernel" +
-                (unknown.empty() ? "" : ": the module that `@" + unknown + "` is of was not found"),
-            unknown.empty() ? "decorate it with `@triton.jit`"
-                            : "put that module beside the file, or decorate it with `@triton.jit`",
-            {function->module->tree->file, function->node()->begin, function->node()->begin});
-      }
-      return std::static_pointer_cast<FunctionObject>(value.object());
+    if (auto *function = value ? value->as<FunctionObject>() : nullptr) {
+      requireJit(*function, kernel);
+      return std::static_pointer_cast<FunctionObject>(value->object());
     }
   }
   std::vector<KernelSummary> known = kernels();
   for (const KernelSummary &one : known)
     if (one.name == kernel)
-      fail("KernelNotReachable",
-           "`" + kernel + "` is in the source, but module-level code does not define it here",
-           "a function or a branch that is not taken holds it; choose branches with `--define`",
-           {tree->file, {one.line, 0}, {one.line, 0}});
+      failAt({tree->file, {one.line, 0}, {one.line, 0}}, "KernelNotReachable",
+             "`" + kernel + "` is in the source, but module-level code does not define it here",
+             "a function or a branch that is not taken holds it; choose branches with `--define`");
   std::string names;
   support::Spelling spelling(kernel);
   for (const KernelSummary &one : known) {
@@ -385,8 +391,7 @@ std::shared_ptr<FunctionObject> Program::find(const std::string &kernel) {
                      : known.empty()          ? "the file has no `@triton.jit` function"
                      : known.size() == 1      ? "there is " + names
                                               : "there are " + names;
-  fail("NoSuchKernel", "there is no kernel `" + kernel + "`", hint);
-  return nullptr;
+  failAt({.file = tree->file}, "NoSuchKernel", "there is no kernel `" + kernel + "`", hint);
 }
 
 namespace {

@@ -152,7 +152,9 @@ std::map<std::string, Array> FolderModules::runReference(const std::string &task
   std::string function = task.empty() ? "reference" : task;
   const emit::Binding *binding = reference ? reference->names->find(function) : nullptr;
   if (!binding)
-    interp.raise("NameError", "`reference.py` has no function `" + function + "`");
+    interp.raise("NameError", reference
+                                  ? "`reference.py` has no function `" + function + "`"
+                                  : "the folder has no `reference.py` to compare results with");
   std::map<std::string, Array> out;
   for (auto &[key, value] : entries(interp, bind(use(*binding), {&instead, &arrays, &bindings}),
                                     "the result of a reference"))

@@ -140,8 +140,7 @@ template <typename Op> struct ReadRegisters : RegisterModel<ReadRegisters<Op>, O
     SmallVector<Value> values;
     for (unsigned reg = 0; reg < registersOf(layout); ++reg) {
       Element place = reach(e, read.getDesc(), coordinatesOf(read, e, layout, reg));
-      Value value =
-          emitLoad(e, place.pointer, desc.getElementType(), 1, place.inside, ".global")[0];
+      Value value = emitLoad(e, {place.pointer, desc.getElementType(), place.inside}, 1)[0];
       if (outside)
         value = e.builder.create<LLVM::SelectOp>(e.loc(), place.inside, value, outside);
       values.push_back(value);
@@ -169,7 +168,7 @@ template <typename Op> struct WriteRegisters : RegisterModel<WriteRegisters<Op>,
           emitAtomicInstruction(e, op, write.getKind(), ".gpu.relaxed", place.pointer, values[reg],
                                 active);
       else
-        emitStore(e, place.pointer, element, values.slice(reg, 1), active, ".global");
+        emitStore(e, {place.pointer, element, active}, values.slice(reg, 1));
     }
   }
 };
@@ -202,7 +201,7 @@ struct DescLoadRegisters : RegisterModel<DescLoadRegisters, tile::DescLoadOp> {
       Value left = leftInRow(e, read.getDesc(), at.back(), vector);
       Value all = b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::eq, left, e.i64(vector));
       Value whole = e.both(place.inside, all);
-      SmallVector<Value> loaded = emitLoad(e, place.pointer, element, vector, whole, ".global");
+      SmallVector<Value> loaded = emitLoad(e, {place.pointer, element, whole}, vector);
       for (unsigned i = 0; i < vector; ++i) {
         Value within = b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::ugt, left, e.i64(i));
         within = e.both(place.inside, within);
@@ -211,7 +210,7 @@ struct DescLoadRegisters : RegisterModel<DescLoadRegisters, tile::DescLoadOp> {
         Value pointer =
             b.create<LLVM::GEPOp>(e.loc(), place.pointer.getType(), registerType(element),
                                   place.pointer, ArrayRef<LLVM::GEPArg>{int32_t(i)});
-        Value one = emitLoad(e, pointer, element, 1, alone, ".global")[0];
+        Value one = emitLoad(e, {pointer, element, alone}, 1)[0];
         Value value = b.create<LLVM::SelectOp>(e.loc(), whole, loaded[i], one);
         if (outside)
           value = b.create<LLVM::SelectOp>(e.loc(), within, value, outside);
@@ -242,8 +241,7 @@ struct DescStoreRegisters : RegisterModel<DescStoreRegisters, tile::DescStoreOp>
       Value left = leftInRow(e, write.getDesc(), at.back(), vector);
       Value whole = b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::eq, left, e.i64(vector));
       Value active = e.both(owner, place.inside);
-      emitStore(e, place.pointer, element, values.slice(reg, vector), e.both(active, whole),
-                ".global");
+      emitStore(e, {place.pointer, element, e.both(active, whole)}, values.slice(reg, vector));
       Value part = b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::ne, left, e.i64(vector));
       e.when(e.both(active, part), [&] {
         for (unsigned i = 0; i + 1 < vector; ++i) {
@@ -252,7 +250,7 @@ struct DescStoreRegisters : RegisterModel<DescStoreRegisters, tile::DescStoreOp>
                                     place.pointer, ArrayRef<LLVM::GEPArg>{int32_t(i)});
           Value within =
               b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::ugt, left, e.i64(i));
-          emitStore(e, pointer, element, values.slice(reg + i, 1), within, ".global");
+          emitStore(e, {pointer, element, within}, values.slice(reg + i, 1));
         }
       });
     }

@@ -198,10 +198,10 @@ unsigned accessVector(const analysis::AxisAnalysis &axes, Value pointer, Value m
   return best;
 }
 
-SmallVector<Value> emitLoad(RegisterEmitter &e, Value pointer, Type element, unsigned count,
-                            Value predicate, StringRef qualifiers, uint64_t other, Value policy,
-                            ArrayRef<Value> others) {
+SmallVector<Value> emitLoad(RegisterEmitter &e, const GlobalAccess &access, unsigned count,
+                            uint64_t other, ArrayRef<Value> others) {
   OpBuilder &b = e.builder;
+  const auto &[pointer, element, predicate, qualifiers, policy] = access;
   Type memory = element.isInteger(1) ? b.getI8Type() : registerType(element);
   // The bits of piece i of an access that is not made.
   auto initial = [&](unsigned i) -> uint32_t {
@@ -232,9 +232,9 @@ SmallVector<Value> emitLoad(RegisterEmitter &e, Value pointer, Type element, uns
     text += (isHalf ? "mov.u16 $" : "mov.u32 $") + std::to_string(i) + ", " + number + "; ";
   }
   constraints += ",l";
-  std::string access = ("ld" + qualifiers).str() + pieces.suffix() + " " + pieces.operands(0) +
-                       ", [$" + std::to_string(pieces.count) + "]" +
-                       (policy ? ", $" + std::to_string(pieces.count + 1) : "") + ";";
+  std::string load = ("ld" + qualifiers).str() + pieces.suffix() + " " + pieces.operands(0) +
+                     ", [$" + std::to_string(pieces.count) + "]" +
+                     (policy ? ", $" + std::to_string(pieces.count + 1) : "") + ";";
   SmallVector<Value> operands = {pointer};
   if (policy) {
     constraints += ",l";
@@ -254,7 +254,7 @@ SmallVector<Value> emitLoad(RegisterEmitter &e, Value pointer, Type element, uns
                                   : LLVM::LLVMStructType::getLiteral(
                                         b.getContext(), SmallVector<Type>(pieces.count, piece));
   // Not pure: the optimiser takes pure assembly for code that reads no memory.
-  Value loaded = e.assembly(text + access, constraints, result, operands, false);
+  Value loaded = e.assembly(text + load, constraints, result, operands, false);
   words.clear();
   for (unsigned i = 0; i < pieces.count; ++i)
     words.push_back(pieces.count == 1
@@ -288,13 +288,12 @@ static void emitWrite(RegisterEmitter &e, const Twine &instruction, Pieces piece
   e.assembly(text, constraints, {}, operands, false);
 }
 
-void emitStore(RegisterEmitter &e, Value pointer, Type element, ArrayRef<Value> values,
-               Value predicate, StringRef qualifiers, Value policy) {
-  OpBuilder &b = e.builder;
-  Type memory = element.isInteger(1) ? b.getI8Type() : registerType(element);
+void emitStore(RegisterEmitter &e, const GlobalAccess &access, ArrayRef<Value> values) {
+  Type element = access.element;
+  Type memory = element.isInteger(1) ? e.builder.getI8Type() : registerType(element);
   Pieces pieces = Pieces::of(bitsOf(memory) * values.size());
-  emitWrite(e, "st" + qualifiers + pieces.suffix(), pieces, pack(e, values, element, pieces),
-            pointer, predicate, policy);
+  emitWrite(e, "st" + access.qualifiers + pieces.suffix(), pieces, pack(e, values, element, pieces),
+            access.pointer, access.predicate, access.policy);
 }
 
 Value cachePolicy(RegisterEmitter &e, tile::EvictionPolicy evict) {
@@ -374,10 +373,12 @@ struct LoadRegisters : RegisterModel<LoadRegisters, tile::LoadOp> {
     SmallVector<Value> values;
     for (unsigned reg = 0; reg < count; reg += vector)
       llvm::append_range(
-          values, emitLoad(e, pointers[reg], element, vector, masks.empty() ? Value() : masks[reg],
-                           qualifiers, other.value_or(0), policy,
-                           others.empty() || masks.empty() ? ArrayRef<Value>()
-                                                           : ArrayRef(others).slice(reg, vector)));
+          values,
+          emitLoad(
+              e, {pointers[reg], element, masks.empty() ? Value() : masks[reg], qualifiers, policy},
+              vector, other.value_or(0),
+              others.empty() || masks.empty() ? ArrayRef<Value>()
+                                              : ArrayRef(others).slice(reg, vector)));
     if (tile::isTile(load.getResult()))
       e.setRegisters(load.getResult(), std::move(values));
     else
@@ -401,8 +402,8 @@ struct StoreRegisters : RegisterModel<StoreRegisters, tile::StoreOp> {
     if (store.getMask())
       masks = e.operand(store.getMask(), count);
     for (unsigned reg = 0; reg < count; reg += vector)
-      emitStore(e, pointers[reg], element, ArrayRef(values).slice(reg, vector),
-                e.both(owner, masks[reg]), qualifiers, policy);
+      emitStore(e, {pointers[reg], element, e.both(owner, masks[reg]), qualifiers, policy},
+                ArrayRef(values).slice(reg, vector));
   }
 };
 

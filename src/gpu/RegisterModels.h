@@ -52,18 +52,22 @@ void emitCopy(RegisterEmitter &emitter, mlir::Value to, mlir::Value from, unsign
 /// How soon the second-level cache may let go of an access's lines; null where nobody said.
 mlir::Value cachePolicy(RegisterEmitter &emitter, tile::EvictionPolicy evict);
 
-// --- global memory, with PTX qualifiers behind `ld` or `st` (".global.cg") ---
+// --- global memory ---
 
-/// `count` adjacent elements; `others`, or elements of the bits `other`, where the predicate (null:
-/// true) is false.
-llvm::SmallVector<mlir::Value> emitLoad(RegisterEmitter &emitter, mlir::Value pointer,
-                                        mlir::Type element, unsigned count, mlir::Value predicate,
-                                        llvm::StringRef qualifiers, uint64_t other = 0,
-                                        mlir::Value policy = {},
+/// A load or a store of adjacent elements by one instruction.
+struct GlobalAccess {
+  mlir::Value pointer;
+  mlir::Type element;
+  mlir::Value predicate = {};             ///< null: true
+  llvm::StringRef qualifiers = ".global"; ///< of PTX, behind `ld` or `st`: ".global.cg"
+  mlir::Value policy = {};                ///< one of `cachePolicy`
+};
+/// `count` elements; where the predicate is false `others`, or elements of the bits `other`.
+llvm::SmallVector<mlir::Value> emitLoad(RegisterEmitter &emitter, const GlobalAccess &access,
+                                        unsigned count, uint64_t other = 0,
                                         llvm::ArrayRef<mlir::Value> others = {});
-void emitStore(RegisterEmitter &emitter, mlir::Value pointer, mlir::Type element,
-               llvm::ArrayRef<mlir::Value> values, mlir::Value predicate,
-               llvm::StringRef qualifiers, mlir::Value policy = {});
+void emitStore(RegisterEmitter &emitter, const GlobalAccess &access,
+               llvm::ArrayRef<mlir::Value> values);
 /// How many floats that lie side by side one instruction adds to memory which gives nothing back
 /// (PTX ISA, "red"); 0 if there is none.
 unsigned sumVector(const target::GpuChip &chip, mlir::Type element, unsigned consecutive);

@@ -21,6 +21,8 @@
 
 namespace nereid::launch {
 
+/// How each pack begins.
+inline constexpr char packMagic[8] = {'N', 'R', 'D', 'P', 'A', 'C', 'K', 0};
 inline constexpr uint32_t packVersion = 2;
 
 /// What a configuration sets beside constants.

@@ -13,7 +13,6 @@ using support::Text;
 
 namespace {
 
-constexpr char magic[8] = {'N', 'R', 'D', 'P', 'A', 'C', 'K', 0};
 constexpr uint64_t artifactAlignment = 64;
 
 struct Header {
@@ -129,7 +128,7 @@ private:
     if (bytes.size() < sizeof header)
       return damaged("it ends early");
     std::memcpy(&header, bytes.data(), sizeof header);
-    if (std::memcmp(header.magic, magic, sizeof magic) != 0)
+    if (std::memcmp(header.magic, packMagic, sizeof packMagic) != 0)
       return Error{"this is no pack", {}};
     if (header.version != packVersion)
       return Error{"it is a pack of version " + std::to_string(header.version) +
@@ -266,7 +265,7 @@ Result<Pack> Pack::open(std::span<const uint8_t> bytes, std::shared_ptr<const vo
 
 std::vector<uint8_t> PackBuilder::finish() const {
   Header header = {};
-  std::memcpy(header.magic, magic, sizeof magic);
+  std::memcpy(header.magic, packMagic, sizeof packMagic);
   header.version = packVersion;
   header.kernels = uint32_t(rows.size());
   for (const PackedKernelRow &row : rows) {

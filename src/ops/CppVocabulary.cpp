@@ -102,9 +102,11 @@ std::string overload(const Form &form, std::span<const Parameter> formal, size_t
     if (i >= required && i <= required + 1) {
       // What decides between the overloads is no list in braces: that means the options.
       add(head, "Given auto &&" + name);
-      body += form.indent + "  const Arg " + name + "_given = given(std::forward<decltype(" + name +
+      // "const_" becomes "const_given": names with two underscores in a row are the compiler's.
+      std::string chosen = name + (name.ends_with('_') ? "given" : "_given");
+      body += form.indent + "  const Arg " + chosen + " = given(std::forward<decltype(" + name +
               ")>(" + name + "), where);\n";
-      name += "_given";
+      name = chosen;
     } else {
       add(head, "const Arg &" + name + (parameter.variadic || i > required ? " = {}" : ""));
     }

@@ -221,9 +221,15 @@ Value buildReduceOr(OpContext &context, Args args) {
   return reduceBits<orTiles>(context, args, "tl.reduce_or");
 }
 
+/// What a call asks of the greatest or least of a row and its place.
+struct PlacedExtremum {
+  std::string_view operation; ///< "tl.argmax", for messages
+  bool isMax, tieBreakLeft, keepDims;
+};
+
 std::vector<Tile> extremumWithIndex(OpContext &context, const Tile &source, const Value &axisValue,
-                                    bool isMax, bool tieBreakLeft, bool keepDims,
-                                    std::string_view operation) {
+                                    const PlacedExtremum &wanted) {
+  std::string_view operation = wanted.operation;
   Tile input = promoteBFloat16(context, source);
   requireNumbers(input, operation);
   const std::vector<int64_t> &shape = input.type.shape();
@@ -238,9 +244,9 @@ std::vector<Tile> extremumWithIndex(OpContext &context, const Tile &source, cons
   // Where neither is better the right one stays, unless an equal left one has a lower index. NaN is
   // no candidate, as in `max` without indices.
   auto combine = [&](std::span<const Tile> lhs, std::span<const Tile> rhs) {
-    Tile better =
-        compareTiles(context, isMax ? BinaryOperator::Gt : BinaryOperator::Lt, lhs[0], rhs[0]);
-    if (tieBreakLeft) {
+    Tile better = compareTiles(context, wanted.isMax ? BinaryOperator::Gt : BinaryOperator::Lt,
+                               lhs[0], rhs[0]);
+    if (wanted.tieBreakLeft) {
       Tile tie = andTiles(context, compareTiles(context, BinaryOperator::Eq, lhs[0], rhs[0]),
                           compareTiles(context, BinaryOperator::Lt, lhs[1], rhs[1]));
       better = orTiles(context, better, tie);
@@ -251,7 +257,7 @@ std::vector<Tile> extremumWithIndex(OpContext &context, const Tile &source, cons
     return std::vector<Tile>{select(context, better, lhs[0], rhs[0]),
                              select(context, better, lhs[1], rhs[1])};
   };
-  return reduceTiles(context, {input, index}, axis, keepDims, false, operation, combine);
+  return reduceTiles(context, {input, index}, axis, wanted.keepDims, false, operation, combine);
 }
 
 Value extremum(OpContext &context, Args args, bool isMax) {
@@ -262,9 +268,12 @@ Value extremum(OpContext &context, Args args, bool isMax) {
   Tile input = tileArgument(context, args[0], "input");
   bool keepDims = boolArgument(args[4], "keep_dims");
   if (boolArgument(args[2], "return_indices")) {
-    auto pair = extremumWithIndex(context, input, args[1], isMax,
-                                  boolArgument(args[3], "return_indices_tie_break_left"), keepDims,
-                                  operation);
+    auto pair =
+        extremumWithIndex(context, input, args[1],
+                          {.operation = operation,
+                           .isMax = isMax,
+                           .tieBreakLeft = boolArgument(args[3], "return_indices_tie_break_left"),
+                           .keepDims = keepDims});
     return Value::tuple({pair[0], pair[1]});
   }
   requireNumbers(input, operation);
@@ -282,10 +291,11 @@ Value buildMax(OpContext &context, Args args) { return extremum(context, args, t
 Value buildMin(OpContext &context, Args args) { return extremum(context, args, false); }
 
 Value extremumIndex(OpContext &context, Args args, bool isMax) {
-  return extremumWithIndex(context, tileArgument(context, args[0], "input"), args[1], isMax,
-                           boolArgument(args[2], "tie_break_left"),
-                           boolArgument(args[3], "keep_dims"),
-                           isMax ? "tl.argmax" : "tl.argmin")[1];
+  return extremumWithIndex(context, tileArgument(context, args[0], "input"), args[1],
+                           {.operation = isMax ? "tl.argmax" : "tl.argmin",
+                            .isMax = isMax,
+                            .tieBreakLeft = boolArgument(args[2], "tie_break_left"),
+                            .keepDims = boolArgument(args[3], "keep_dims")})[1];
 }
 
 Value buildArgmax(OpContext &context, Args args) { return extremumIndex(context, args, true); }

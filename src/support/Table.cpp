@@ -4,7 +4,8 @@
 
 namespace nereid::support {
 
-std::string tableText(const std::vector<std::vector<std::string>> &rows, size_t numbersFrom) {
+std::string tableText(const std::vector<std::vector<std::string>> &rows, size_t numbersFrom,
+                      size_t numbersTo) {
   std::vector<size_t> widths;
   for (const auto &row : rows)
     for (size_t i = 0; i < row.size(); ++i) {
@@ -16,7 +17,7 @@ std::string tableText(const std::vector<std::vector<std::string>> &rows, size_t 
     std::string line;
     for (size_t i = 0; i < row.size(); ++i) {
       std::string pad(widths[i] - row[i].size(), ' ');
-      line += (i ? "  " : "") + (i >= numbersFrom ? pad + row[i] : row[i] + pad);
+      line += (i ? "  " : "") + (i >= numbersFrom && i < numbersTo ? pad + row[i] : row[i] + pad);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + '\n';

@@ -177,6 +177,9 @@ std::optional<Diagnostic> decodeSource(std::string &text, const std::string &fil
                        "the file starts with a UTF-8 byte-order mark but declares `" + cookie + "`",
                        file, {cookieLine, 0}, "remove the declaration");
 
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
+    return sourceError("InvalidEncoding", "the source is UTF-16", file, {firstLine, 0},
+                       "save the file as UTF-8");
   if (size_t nul = text.find('\0'); nul != std::string::npos)
     return sourceError("InvalidEncoding", "the source contains a null byte", file,
                        positionOf(text, nul, firstLine), "is this a text file?");

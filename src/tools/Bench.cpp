@@ -154,6 +154,64 @@ int showRows(const BenchWords &words) {
   return exitDone;
 }
 
+/// The rows of a run as text, and what there is to say of them.
+class BenchText {
+public:
+  explicit BenchText(bool hasPeers) : hasPeers(hasPeers) {
+    if (hasPeers)
+      table[0].push_back("peers' time by ours");
+  }
+  void add(const Json &row) {
+    std::string place = placeOf(row);
+    if (std::string failure = textOf(row, "failure"); !failure.empty()) {
+      failed = true;
+      return remarks.push_back(place + ": " + failure);
+    }
+    if (std::string reason = textOf(row, "skipped_reason"); !reason.empty())
+      return remarks.push_back(place + ": skipped: " + reason);
+    std::optional<double> spread = spreadOf(row);
+    if (spread && *spread > widestSpread)
+      remarks.push_back(place + ": the samples spread widely; is something else running?");
+    table.push_back({textOf(row, "kernel"), textOf(row, "variant"), textOf(row, "device"),
+                     textOf(row, "shape"), textOf(row, "config"),
+                     figureText(row, "seconds", "%.1f", 1e6), numberText(spread, "%.0f%%", 100),
+                     figureText(row, "gbps", "%.0f"), figureText(row, "copy_share", "%.0f%%", 100),
+                     figureText(row, "same_copy_share", "%.0f%%", 100),
+                     figureText(row, "gflops", "%.0f"), figureText(row, "launches", "%.0f"),
+                     figureText(row, "compile_seconds", "%.1f", 1e3)});
+    const Json peers = row.value("peers", Json::array());
+    for (const Json &peer : peers)
+      addPeer(place, peer);
+    if (hasPeers)
+      table.back().push_back(peersText(peers, numberOf(row, "seconds").value_or(0)));
+  }
+  void print() {
+    printTable(filled(std::move(table)), 5);
+    for (const std::string &remark : remarks)
+      std::printf("%s\n", remark.c_str());
+  }
+  /// A row could not be measured, or differs from a peer.
+  bool failed = false;
+
+private:
+  void addPeer(const std::string &place, const Json &peer) {
+    std::string name = textOf(peer, "name"), failure = textOf(peer, "failure");
+    if (!failure.empty())
+      remarks.push_back(place + ": " + name + ": " + failure);
+    if (peer.value("agrees", Json()) == false) {
+      failed = true;
+      remarks.push_back(place + ": differs from " + name + " by " +
+                        figureText(peer, "max_error", "%.3g"));
+    }
+  }
+
+  bool hasPeers;
+  std::vector<std::vector<std::string>> table = {{"kernel", "variant", "device", "shape", "config",
+                                                  "us", "spread", "GB/s", "of copy", "of same copy",
+                                                  "GFLOP/s", "launches", "compile ms"}};
+  std::vector<std::string> remarks;
+};
+
 int runBench(const BenchWords &words, Attempts &attempts) {
   engine::FolderRunOptions options;
   options.devices.clear();
@@ -176,52 +234,14 @@ int runBench(const BenchWords &words, Attempts &attempts) {
     fromCommand = *std::move(measured);
     attempts.ends(words.peerCommand, fromCommand);
   }
-  std::vector<std::vector<std::string>> table = {{"kernel", "variant", "device", "shape", "config",
-                                                  "us", "spread", "GB/s", "of copy", "of same copy",
-                                                  "GFLOP/s", "launches", "compile ms"}};
-  bool hasPeers = words.peers || !words.peerCommand.empty();
-  if (hasPeers)
-    table[0].push_back("peers' time by ours");
-  std::vector<std::string> remarks;
-  bool failed = false;
+  BenchText text(words.peers || !words.peerCommand.empty());
   size_t count = 0;
   auto rows = runFolders(words, std::move(options), attempts, [&](Json &row) {
     addPeers(fromCommand, row);
     if (words.cache != "written")
       row["cache"] = words.cache;
-    std::string progress = std::to_string(++count) + " rows", place = placeOf(row);
-    if (std::string failure = textOf(row, "failure"); !failure.empty()) {
-      failed = true;
-      remarks.push_back(place + ": " + failure);
-      return progress;
-    }
-    if (std::string reason = textOf(row, "skipped_reason"); !reason.empty()) {
-      remarks.push_back(place + ": skipped: " + reason);
-      return progress;
-    }
-    std::optional<double> spread = spreadOf(row);
-    if (spread && *spread > widestSpread)
-      remarks.push_back(place + ": the samples spread widely; is something else running?");
-    table.push_back({textOf(row, "kernel"), textOf(row, "variant"), textOf(row, "device"),
-                     textOf(row, "shape"), textOf(row, "config"),
-                     figureText(row, "seconds", "%.1f", 1e6), numberText(spread, "%.0f%%", 100),
-                     figureText(row, "gbps", "%.0f"), figureText(row, "copy_share", "%.0f%%", 100),
-                     figureText(row, "same_copy_share", "%.0f%%", 100),
-                     figureText(row, "gflops", "%.0f"), figureText(row, "launches", "%.0f"),
-                     figureText(row, "compile_seconds", "%.1f", 1e3)});
-    for (const Json &peer : row["peers"]) {
-      std::string name = textOf(peer, "name"), failure = textOf(peer, "failure");
-      if (!failure.empty())
-        remarks.push_back(place + ": " + name + ": " + failure);
-      if (peer.value("agrees", Json()) == false) {
-        failed = true;
-        remarks.push_back(place + ": differs from " + name + " by " +
-                          figureText(peer, "max_error", "%.3g"));
-      }
-    }
-    if (hasPeers)
-      table.back().push_back(peersText(row["peers"], numberOf(row, "seconds").value_or(0)));
-    return progress;
+    text.add(row);
+    return std::to_string(++count) + " rows";
   });
   if (!rows)
     return refuse(rows.error());
@@ -230,14 +250,11 @@ int runBench(const BenchWords &words, Attempts &attempts) {
   Json machines = machinesOf(*rows);
   if (Status status = writeFiles(words.files, *rows, machines); !status)
     return refuse(status.error());
-  if (words.json) {
+  if (words.json)
     std::printf("%s\n", Json({{"machines", machines}, {"rows", *rows}}).dump().c_str());
-  } else {
-    printTable(filled(std::move(table)), 5);
-    for (const std::string &remark : remarks)
-      std::printf("%s\n", remark.c_str());
-  }
-  return failed ? exitRefused : exitDone;
+  else
+    text.print();
+  return text.failed ? exitRefused : exitDone;
 }
 
 } // namespace

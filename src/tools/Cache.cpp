@@ -20,7 +20,7 @@ struct CacheWords {
 int list(const CacheWords &words, launch::DiskCache &cache) {
   Json json = {{"directory", cache.directory().string()}, {"kernels", Json::array()}};
   std::vector<std::vector<std::string>> table = {
-      {"kernel", "target", "signature", "bytes", "days"}};
+      {"kernel", "target", "bytes", "days", "signature"}};
   uint64_t bytes = 0;
   for (const launch::DiskCache::Entry &entry : cache.entries()) {
     auto artifact = support::Artifact::map(entry.path.string());
@@ -37,8 +37,8 @@ int list(const CacheWords &words, launch::DiskCache &cache) {
                                {"signature", signature},
                                {"bytes", entry.bytes},
                                {"build", artifact->text(artifact->kernel().build)}});
-    table.push_back({std::string(artifact->name()), target, signature, std::to_string(entry.bytes),
-                     std::to_string(unused.count() / 24)});
+    table.push_back({std::string(artifact->name()), target, std::to_string(entry.bytes),
+                     std::to_string(unused.count() / 24), signature});
   }
   json["bytes"] = bytes;
   if (words.json) {
@@ -46,7 +46,7 @@ int list(const CacheWords &words, launch::DiskCache &cache) {
     return exitDone;
   }
   if (table.size() > 1)
-    printTable(table, 3);
+    printTable(table, /*numbersFrom=*/2, /*numbersTo=*/4); // the signature has any length
   std::printf("%zu kernels, %llu bytes in %s\n", table.size() - 1, (unsigned long long)bytes,
               cache.directory().c_str());
   return exitDone;

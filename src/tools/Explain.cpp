@@ -119,15 +119,19 @@ void print(const analysis::Explanation &e) {
 Action addExplain(CLI::App &app) {
   auto words = std::make_shared<KernelWords>();
   addKernelWords(app, *words);
-  // So that the words of a `run` serve again: every program does what one does.
   auto grid = std::make_shared<std::string>();
-  app.add_option("-g,--grid", *grid, "Taken from a `run`: what is explained is one program");
+  app.add_option("-g,--grid", *grid,
+                 "Programs, as `run` takes them: the sums are those of one program on average");
   return [words, grid] {
     auto kernel = emitKernel(*words);
     if (!kernel)
       return refuse(kernel.error());
     report((*kernel)->emitted.diagnostics);
-    auto explanation = analysis::explain((*kernel)->emitted.kernel());
+    // A signature says nothing that a grid could be computed from.
+    auto values = launchValues(**kernel, words->arguments.empty() ? "" : *grid);
+    if (!values)
+      return refuse(values.error());
+    auto explanation = analysis::explain((*kernel)->emitted.kernel(), *values);
     if (words->json)
       std::printf("%s\n", explanationJson(explanation).dump().c_str());
     else

@@ -12,28 +12,13 @@ namespace nereid::tools {
 
 namespace {
 
-Result<LaunchFacts> launchFacts(const InspectWords &words, EmittedCall &call,
-                                analysis::LaunchValues &values) {
+LaunchFacts launchFacts(EmittedCall &call, const analysis::LaunchValues &values) {
   LaunchFacts launch;
-  CallArguments none(words.seed);
-  CallArguments &arguments = call.arguments ? *call.arguments : none;
-  if (!words.grid.empty()) {
-    auto grid = arguments.grid(words.grid);
-    if (!grid)
-      return grid.takeError();
-    launch.grid = values.grid = *grid;
-  }
-  for (const auto &[name, value] : arguments.all()) {
-    if (auto *tensor = engine::tensorOf(value))
-      launch.tensorBytes[name] = double(tensor->numel()) * double(info(tensor->dtype).bytes);
-  }
-  auto kernel = call.emitted.kernel();
-  for (unsigned i = 0; i < kernel.getNumArguments(); ++i) {
-    auto name = kernel.getArgAttrOfType<mlir::StringAttr>(i, tile::argNameAttr);
-    const ops::Value *value = name ? arguments.find(name.str()) : nullptr;
-    values.arguments.push_back(value && value->isInt() ? value->asInteger().toInt64()
-                                                       : std::nullopt);
-  }
+  launch.grid = values.grid;
+  if (call.arguments)
+    for (const auto &[name, value] : call.arguments->all())
+      if (auto *tensor = engine::tensorOf(value))
+        launch.tensorBytes[name] = double(tensor->numel()) * double(info(tensor->dtype).bytes);
   return launch;
 }
 
@@ -51,13 +36,13 @@ Result<Inspected> inspected(const InspectWords &words) {
     return call.takeError();
   engine::noteIgnored((*call)->emitted, words.chip);
   report((*call)->emitted.diagnostics);
-  analysis::LaunchValues values;
-  auto launch = launchFacts(words, **call, values);
-  if (!launch)
-    return launch.takeError();
-  analysis::Explanation lines = analysis::explain((*call)->emitted.kernel(), values);
-  auto json = words.chip == "cpu" ? inspectCpu(words, (*call)->emitted, *launch, lines)
-                                  : inspectGpu(words, (*call)->emitted, *launch, lines);
+  auto values = launchValues(**call, words.grid);
+  if (!values)
+    return values.takeError();
+  LaunchFacts launch = launchFacts(**call, *values);
+  analysis::Explanation lines = analysis::explain((*call)->emitted.kernel(), *values);
+  auto json = words.chip == "cpu" ? inspectCpu(words, (*call)->emitted, launch, lines)
+                                  : inspectGpu(words, (*call)->emitted, launch, lines);
   if (!json)
     return json.takeError();
   return Inspected{*std::move(json), std::move(lines)};

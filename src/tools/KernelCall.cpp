@@ -267,6 +267,30 @@ Result<std::vector<HostArgument>> orderArguments(emit::Program &program, const s
   return ordered;
 }
 
+Result<engine::RunRequest> launchRequest(const KernelWords &words, ChosenKernel &chosen,
+                                         CallArguments &arguments,
+                                         const emit::LaunchChoices &choices,
+                                         const std::string &grid) {
+  engine::RunRequest request;
+  request.program = chosen.program.get();
+  request.kernel = chosen.name;
+  request.options = compileOptions(words, choices);
+  auto signature = engine::signatureOf(*chosen.program, chosen.name);
+  if (!signature)
+    return signature.takeError();
+  // Grids see the constants, too.
+  arguments.add(*signature, choices.added);
+  auto ordered = orderArguments(*chosen.program, chosen.name, arguments);
+  if (!ordered)
+    return ordered.takeError();
+  request.arguments = std::move(*ordered);
+  auto axes = arguments.grid(grid.empty() ? "(1,)" : grid);
+  if (!axes)
+    return axes.takeError();
+  request.grid = *axes;
+  return request;
+}
+
 namespace {
 
 // A specialisation by `--signature`, beside which `--const` gives constexprs by name; decorators
@@ -400,6 +424,26 @@ Result<std::unique_ptr<EmittedCall>> emitKernel(const KernelWords &words) {
     return emitted.takeError();
   call->emitted = std::move(*emitted);
   return call;
+}
+
+Result<analysis::LaunchValues> launchValues(EmittedCall &call, const std::string &grid) {
+  analysis::LaunchValues values;
+  CallArguments none("0");
+  CallArguments &arguments = call.arguments ? *call.arguments : none;
+  if (!grid.empty()) {
+    auto axes = arguments.grid(grid);
+    if (!axes)
+      return axes.takeError();
+    values.grid = *axes;
+  }
+  auto kernel = call.emitted.kernel();
+  for (unsigned i = 0; i < kernel.getNumArguments(); ++i) {
+    auto name = kernel.getArgAttrOfType<mlir::StringAttr>(i, tile::argNameAttr);
+    const ops::Value *value = name ? arguments.find(name.str()) : nullptr;
+    values.arguments.push_back(value && value->isInt() ? value->asInteger().toInt64()
+                                                       : std::nullopt);
+  }
+  return values;
 }
 
 } // namespace nereid::tools

@@ -2,6 +2,7 @@
 // compile.
 #pragma once
 
+#include "analysis/Explain.h"
 #include "engine/Compile.h"
 #include "engine/Configurations.h"
 #include "engine/Runner.h"
@@ -42,9 +43,6 @@ std::string tuningPath(const KernelWords &words);
 /// The features of a level of x86-64 processors: "native", "x86-64-v3".
 Result<target::CpuFeatureSet> featuresOf(const std::string &level);
 
-/// The features of a level of x86-64 processors: "native", "x86-64-v3".
-Result<target::CpuFeatureSet> featuresOf(const std::string &level);
-
 /// A file loaded and a kernel of it chosen.
 struct ChosenKernel {
   std::unique_ptr<emit::Program> program;
@@ -67,6 +65,13 @@ Result<emit::LaunchChoices> chooseLaunch(const KernelWords &words,
 Result<std::vector<engine::HostArgument>>
 orderArguments(emit::Program &program, const std::string &kernel, const CallArguments &arguments);
 
+/// A launch of the kernel on `arguments`, which get the constants of `choices`, on the programs
+/// that `grid` says as text (empty: one).
+Result<engine::RunRequest> launchRequest(const KernelWords &words, ChosenKernel &chosen,
+                                         CallArguments &arguments,
+                                         const emit::LaunchChoices &choices,
+                                         const std::string &grid);
+
 /// Says that one program ran, where nobody gave a grid to a kernel that asks for its number.
 void noteOneProgram(const ChosenKernel &chosen);
 
@@ -79,5 +84,8 @@ struct EmittedCall {
   engine::CodeOptions options;
 };
 Result<std::unique_ptr<EmittedCall>> emitKernel(const KernelWords &words);
+
+/// What its arguments, and a grid as text if it is not empty, tell of a launch.
+Result<analysis::LaunchValues> launchValues(EmittedCall &call, const std::string &grid);
 
 } // namespace nereid::tools

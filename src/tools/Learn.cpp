@@ -97,8 +97,7 @@ public:
     if (word.empty()) {
       fs::path cache = launch::DiskCache::written(launch::DiskCache::defaultDirectories());
       if (cache.empty())
-        return Error{"there is no cache directory for the progress: name a file with `--progress`",
-                     {}};
+        return progress; // the puzzles need none: `save` says that it is not kept
       progress.path = cache / "learn.json";
     }
     std::error_code missing;
@@ -129,7 +128,17 @@ public:
     size_t hints = 0; ///< shown so far
   };
   State &of(const Puzzle &puzzle) { return states[puzzle.name]; }
-  Status save() const {
+  /// What was solved or told counts also where it cannot be kept: then a note says so.
+  void save() const {
+    Status kept = path.empty() ? Status(Error{"there is no cache directory", {}}) : write();
+    if (!kept)
+      std::fprintf(stderr,
+                   "nereid: note: the progress is not kept: %s; `--progress FILE` names a place\n",
+                   kept.error().what.c_str());
+  }
+
+private:
+  Status write() const {
     Json json = Json::object();
     for (const auto &[name, state] : states)
       json[name] = {{"solved", state.solved}, {"hints", state.hints}};
@@ -139,7 +148,6 @@ public:
     return engine::writeFile(path, json.dump(2) + "\n");
   }
 
-private:
   fs::path path;
   std::map<std::string, State> states;
 };
@@ -186,8 +194,8 @@ int hint(const LearnWords &words, const Puzzle &puzzle, Progress &progress) {
     if (!words.json && (!isNew || i + 1 == state.hints))
       std::printf("hint %zu of %zu: %s", i + 1, puzzle.hints.size(), puzzle.hints[i].c_str());
   }
-  if (Status status = progress.save(); !status)
-    return refuse(status.error());
+  if (isNew)
+    progress.save();
   if (words.json)
     std::printf("%s\n", json.dump().c_str());
   return exitDone;
@@ -216,17 +224,17 @@ int show(const LearnWords &words, const Puzzle &puzzle) {
   return exitDone;
 }
 
-// Runs a learner's file on all cases.
-int check(const LearnWords &words, const Puzzle &puzzle, Progress &progress) {
-  if (!fs::exists(words.what))
-    return refuse(Error{"there is no file `" + words.what + "`; `nereid learn " +
-                            puzzle.name.substr(0, 2) + "` writes it",
-                        {}});
-  if (auto source = engine::readSource(words.what); !source)
-    return refuse(source.error());
+// A learner's file on all cases of a puzzle, as a kernel folder of its own runs.
+Result<std::vector<engine::FolderRow>> runCases(const std::string &file, const Puzzle &puzzle) {
+  if (!fs::exists(file))
+    return Error{"there is no file `" + file + "`; `nereid learn " + puzzle.name.substr(0, 2) +
+                     "` writes it",
+                 {}};
+  if (auto source = engine::readSource(file); !source)
+    return source.takeError();
   std::string pattern = (fs::temp_directory_path() / "nereid-learn-XXXXXX").string();
   if (!mkdtemp(pattern.data()))
-    return refuse(Error{"cannot make a temporary folder `" + pattern + "`", {}});
+    return Error{"cannot make a temporary folder `" + pattern + "`", {}};
   fs::path folderPath = fs::path(pattern) / puzzle.name;
   std::error_code failed;
   fs::create_directories(folderPath, failed);
@@ -240,7 +248,7 @@ int check(const LearnWords &words, const Puzzle &puzzle, Progress &progress) {
       engine::FolderRunOptions options;
       options.check = true;
       options.maxOperations = 2'000'000; // a hundred times what any puzzle needs
-      options.kernelFile = words.what;
+      options.kernelFile = file;
       status = engine::runFolder(**folder, options,
                                  [&](const engine::FolderRow &row) { rows.push_back(row); });
     } else {
@@ -249,37 +257,45 @@ int check(const LearnWords &words, const Puzzle &puzzle, Progress &progress) {
   }
   fs::remove_all(pattern, failed);
   if (!status)
-    return refuse(status.error());
+    return status.takeError();
+  return rows;
+}
 
+// What is wrong with the first case that fails, which is enough to work on.
+void reportCase(const engine::FolderRow &row) {
+  std::vector<Diagnostic> diagnostics = row.diagnostics;
+  for (Diagnostic &diagnostic : diagnostics)
+    if (diagnostic.code == "NoSuchKernel")
+      diagnostic.hint = "the puzzle launches it by this name: keep the `def` line that it came "
+                        "with";
+  report(diagnostics);
+  report(row.findings);
+  bool said = !row.diagnostics.empty() || !row.findings.empty();
+  std::printf("%s\n", said ? ("the case " + row.shape + " does not pass").c_str()
+                           : ("with " + row.shape + ": " + row.failure).c_str());
+}
+
+int check(const LearnWords &words, const Puzzle &puzzle, Progress &progress) {
+  auto rows = runCases(words.what, puzzle);
+  if (!rows)
+    return refuse(rows.error());
   bool solved = true;
   Json json = {{"puzzle", puzzle.name}, {"cases", Json::array()}};
-  for (const engine::FolderRow &row : rows) {
+  for (const engine::FolderRow &row : *rows) {
     bool passed = row.passed.value_or(false);
     Json one = {{"case", row.shape}, {"passed", passed}, {"findings", Json::array()}};
     for (const ref::Finding &finding : row.findings)
       one["findings"].push_back(toJson(finding));
     one["failure"] = row.failure.empty() ? Json(nullptr) : Json(row.failure);
     json["cases"].push_back(std::move(one));
-    // The first case that fails is enough to work on.
-    if (!passed && solved && !words.json) {
-      std::vector<Diagnostic> diagnostics = row.diagnostics;
-      for (Diagnostic &diagnostic : diagnostics)
-        if (diagnostic.code == "NoSuchKernel")
-          diagnostic.hint = "the puzzle launches it by this name: keep the `def` line that it came "
-                            "with";
-      report(diagnostics);
-      report(row.findings);
-      bool said = !row.diagnostics.empty() || !row.findings.empty();
-      std::printf("%s\n", said ? ("the case " + row.shape + " does not pass").c_str()
-                               : ("with " + row.shape + ": " + row.failure).c_str());
-    }
+    if (!passed && solved && !words.json)
+      reportCase(row);
     solved &= passed;
   }
-  solved &= !rows.empty();
+  solved &= !rows->empty();
   if (solved && !progress.of(puzzle).solved) {
     progress.of(puzzle).solved = true;
-    if (Status saved = progress.save(); !saved)
-      return refuse(saved.error());
+    progress.save();
   }
   json["solved"] = solved;
   if (words.json) {

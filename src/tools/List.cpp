@@ -1,5 +1,6 @@
-// nereid list FILE.py|FOLDER ...: their kernels.
+// nereid list FILE.py|FILE.pack|FOLDER ...: their kernels.
 #include "engine/Files.h"
+#include "tools/ListPack.h"
 #include "tools/Output.h"
 #include "tools/Verbs.h"
 
@@ -107,6 +108,16 @@ Json listFile(const std::string &file, const ListWords &words, emit::Program &pr
   return json;
 }
 
+// A file of source or a pack.
+Result<Json> listAny(const std::string &file, const ListWords &words, bool isOneOfMany) {
+  if (isPack(file))
+    return listPack(file, words.json);
+  auto program = engine::loadProgram(file, words.defines);
+  if (!program)
+    return program.takeError();
+  return listFile(file, words, **program, isOneOfMany);
+}
+
 Json named(const std::string &file, Json json) {
   Json one = {{"file", file}};
   one.update(json);
@@ -122,12 +133,12 @@ int runList(const ListWords &words) {
   Json answer = {{"files", Json::array()}};
   size_t kernels = 0, failed = 0;
   for (const std::string &file : *files) {
-    auto program = engine::loadProgram(file, words.defines);
-    if (!program && !isMany)
-      return refuse(program.error());
-    Json json = program ? listFile(file, words, **program, isMany) : errorJson(program.error());
-    if (!program) {
-      report(program.error());
+    auto listed = listAny(file, words, isMany);
+    if (!listed && !isMany)
+      return refuse(listed.error());
+    Json json = listed ? *std::move(listed) : errorJson(listed.error());
+    if (!listed) {
+      report(listed.error());
       ++failed;
     } else {
       kernels += json["kernels"].size();
@@ -149,7 +160,8 @@ int runList(const ListWords &words) {
 
 Action addList(CLI::App &app) {
   auto words = std::make_shared<ListWords>();
-  app.add_option("files", words->files, "FILE.py, or folders: every .py below them")->required();
+  app.add_option("files", words->files, "FILE.py, FILE.pack, or folders: every .py below them")
+      ->required();
   app.add_option("--define", words->defines,
                  "NAME=VALUE for a name at module level: BLOCK=128, TYPE=tl.float16, OP=relu")
       ->allow_extra_args(false);

@@ -167,8 +167,9 @@ Json toJson(const support::HostTensor &tensor) {
           {"data", nested(tensor, 0, index)}};
 }
 
-void printTable(const std::vector<std::vector<std::string>> &rows, size_t numbersFrom) {
-  std::fputs(support::tableText(rows, numbersFrom).c_str(), stdout);
+void printTable(const std::vector<std::vector<std::string>> &rows, size_t numbersFrom,
+                size_t numbersTo) {
+  std::fputs(support::tableText(rows, numbersFrom, numbersTo).c_str(), stdout);
 }
 
 std::vector<std::vector<std::string>> filled(std::vector<std::vector<std::string>> table) {

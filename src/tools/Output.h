@@ -41,9 +41,10 @@ Json numberJson(double value);
 /// {"dtype", "shape", "data"} with data nested by shape.
 Json toJson(const support::HostTensor &tensor);
 
-/// Prints rows in columns; the first one is the head. Columns from `numbersFrom` on are aligned
-/// right.
-void printTable(const std::vector<std::vector<std::string>> &rows, size_t numbersFrom);
+/// Prints rows in columns; the first one is the head. Columns `numbersFrom` to `numbersTo` - 1 are
+/// aligned right.
+void printTable(const std::vector<std::vector<std::string>> &rows, size_t numbersFrom,
+                size_t numbersTo = SIZE_MAX);
 /// Without the columns, but for the first two, in which no row has anything but "-".
 std::vector<std::vector<std::string>> filled(std::vector<std::vector<std::string>> table);
 /// A tensor as people read it: shape, dtype and its first and last elements.

@@ -109,27 +109,16 @@ Error noTensor(const std::string &option, const std::string &name, CallArguments
 // The launch that the words describe; its tensors are those of `arguments`.
 Result<engine::RunRequest> requestOf(const RunWords &words, ChosenKernel &chosen,
                                      CallArguments &arguments, bool check) {
-  engine::RunRequest request;
-  request.program = chosen.program.get();
-  request.kernel = chosen.name;
-  auto signature = engine::signatureOf(*chosen.program, chosen.name);
-  if (!signature)
+  // A kernel that is not there is said to be so, not to have no configuration.
+  if (auto signature = engine::signatureOf(*chosen.program, chosen.name); !signature)
     return signature.takeError();
   auto choices =
       chooseLaunch(words, tunedLaunch(chosen, arguments.all(), check ? "ref" : words.device));
   if (!choices)
     return choices.takeError();
-  arguments.add(*signature, choices->added);
-  request.options = compileOptions(words, *choices);
-  request.options.debug |= check;
-  auto ordered = orderArguments(*chosen.program, chosen.name, arguments);
-  if (!ordered)
-    return ordered.takeError();
-  request.arguments = std::move(*ordered);
-  auto grid = arguments.grid(words.grid.empty() ? "(1,)" : words.grid);
-  if (!grid)
-    return grid.takeError();
-  request.grid = *grid;
+  auto request = launchRequest(words, chosen, arguments, *choices, words.grid);
+  if (request)
+    request->options.debug |= check;
   return request;
 }
 

@@ -338,23 +338,10 @@ private:
     auto choices = engine::chooseConfiguration(launch, nullptr, index);
     if (!choices)
       return choices.takeError();
-    auto signature = engine::signatureOf(*chosen.program, chosen.name);
-    if (!signature)
-      return signature.takeError();
-    // Grids see the constants of the configuration.
-    arguments.add(*signature, choices->added);
-    engine::RunRequest &request = requests[index];
-    request.program = chosen.program.get();
-    request.kernel = chosen.name;
-    request.options = compileOptions(words, *choices);
-    auto ordered = orderArguments(*chosen.program, chosen.name, arguments);
-    if (!ordered)
-      return ordered.takeError();
-    request.arguments = std::move(*ordered);
-    auto grid = arguments.grid(words.grid.empty() ? "(1,)" : words.grid);
-    if (!grid)
-      return grid.takeError();
-    request.grid = *grid;
+    auto request = launchRequest(words, chosen, arguments, *choices, words.grid);
+    if (!request)
+      return request.takeError();
+    requests[index] = *std::move(request);
     return Success{};
   }
 

@@ -45,6 +45,25 @@ std::string unexpectedWord(const CLI::App &verb) {
          (spelling.best().empty() ? "" : "; " + spelling.hint());
 }
 
+// What the verb needs and was not given: one word, or one of a group.
+std::string missingWord(const CLI::App &verb) {
+  std::string needs = "`" + verb.get_name() + "` needs ";
+  for (const CLI::Option *option : verb.get_options())
+    if (option->get_required() && option->count() == 0)
+      return needs + "`" + option->get_name() + "`: " + option->get_description();
+  for (const CLI::App *group : verb.get_subcommands(nullptr)) {
+    std::string names;
+    for (const CLI::Option *option : group->get_options())
+      if (option != group->get_help_ptr())
+        names += (names.empty() ? "`" : ", `") + option->get_name() + "`";
+    if (group->get_require_option_min() > 0 && group->count_all() == 0)
+      return needs + "one of " + names;
+    if (group->get_require_option_max() > 0 && group->count_all() > group->get_require_option_max())
+      return "`" + verb.get_name() + "` takes only one of " + names;
+  }
+  return "";
+}
+
 std::string usageMessage(const CLI::App *app, const CLI::Error &error) {
   bool isRequired = error.get_name() == "RequiredError", hasVerb = !app->get_subcommands().empty();
   // Without any word: what there is, rather than where to ask for it.
@@ -55,7 +74,7 @@ std::string usageMessage(const CLI::App *app, const CLI::Error &error) {
   // A word that is not taken comes before one that is missing: it may be that one, misspelt.
   bool isExtra = error.get_exit_code() == int(CLI::ExitCodes::ExtrasError) ||
                  (isRequired && !app->remaining().empty());
-  std::string what = isExtra ? unexpectedWord(*app) : error.what();
+  std::string what = isExtra ? unexpectedWord(*app) : isRequired ? missingWord(*app) : error.what();
   return "nereid: error: " + what + "\n   hint: `nereid help" +
          (hasVerb ? " " + app->get_name() : "") + "` lists what it takes\n";
 }
@@ -82,7 +101,8 @@ int main(int argc, char **argv) {
     std::string example; ///< README.md has the kernel
   };
   const Verb verbs[] = {
-      {"list", "The kernels of a file: parameters, constexprs, what is unsupported and why",
+      {"list",
+       "The kernels of a file or a pack: parameters, constexprs, what is unsupported and why",
        addList, "softmax.py"},
       {"run", "Run a kernel on tensors", addRun, call + " --print y_ptr"},
       {"check",

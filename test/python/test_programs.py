@@ -276,8 +276,9 @@ class Programs(unittest.TestCase):
                               stderr=subprocess.STDOUT, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stdout)
 
-    def nereid(self, *words):
-        done = subprocess.run([sys.executable, "-m", "nereid", *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
+    def nereid(self, *words, given=""):
+        done = subprocess.run([sys.executable, "-m", "nereid", *words], input=given, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              timeout=300)
         return done.returncode, done.stdout
 
     def test_code_of_the_command_line(self):
@@ -296,10 +297,13 @@ fill[(1,)](x, BLOCK=16)
 print(triton.__name__, sys.argv, __name__, x.sum())
 """
         self.assertEqual(self.nereid("-c", code, "word"), (0, "nereid.triton ['-c', 'word'] __main__ 112.0\n"))
+        self.assertEqual(self.nereid("-", "word", given=code), (0, "nereid.triton ['-', 'word'] __main__ 112.0\n"))
 
     def test_words_that_name_no_program(self):
         self.assertEqual(self.nereid("nowhere.py"), (2, "python -m nereid: cannot open 'nowhere.py': No such file or directory\n"))
         self.assertEqual(self.nereid("-c"), (2, "python -m nereid: -c needs a program text\n"))
+        for module in ("no_such_module", "no_such_package.module", "json.no_such_module"):
+            self.assertEqual(self.nereid("-m", module), (2, f"python -m nereid: there is no module {module!r}\n"))
         code, output = self.nereid("-x")
         self.assertEqual((code, output.splitlines()[0]), (2, "python -m nereid: there is no option -x"))
 

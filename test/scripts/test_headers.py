@@ -7,6 +7,9 @@ import unittest
 
 INCLUDE = pathlib.Path(__file__).resolve().parents[2] / "include"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
+# Everything that clang knows, but for what asks for an older language, another layout or other types.
+EVERYTHING = ["-Weverything", *(f"-Wno-{name}" for name in ("c++98-compat", "c++98-compat-pedantic", "pre-c++17-compat", "pre-c++20-compat",
+                                                            "pre-c++20-compat-pedantic", "padded", "unsafe-buffer-usage")), "-Werror"]
 COMPILERS = [compiler for compiler in ("clang++-19", "g++") if shutil.which(compiler)]
 
 
@@ -28,6 +31,12 @@ class Headers(unittest.TestCase):
             for text in texts:
                 with self.subTest(compiler=compiler, text=text):
                     self.assertEqual(self.compile(compiler, text, "-std=c++20", *WARNINGS), (0, ""))
+
+    def test_every_warning_that_clang_has(self):
+        if "clang++-19" not in COMPILERS:
+            self.skipTest("there is no clang++-19")
+        text = "".join(f"#include <nereid/{header.name}>\n" for header in sorted(INCLUDE.glob("nereid/*.h")))
+        self.assertEqual(self.compile("clang++-19", text, "-std=c++20", *EVERYTHING), (0, ""))
 
     def test_c(self):
         for compiler in (name for name in ("clang-19", "gcc") if shutil.which(name)):

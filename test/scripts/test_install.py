@@ -2,6 +2,7 @@
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -61,7 +62,7 @@ class InstalledTree(unittest.TestCase):
         folder = pathlib.Path(cls.temporary.name)
         run("cmake", "--install", BUILD, "--prefix", folder / "first")
         # Moved once, so nothing in it may know where it was installed.
-        cls.prefix = folder / "moved"
+        cls.prefix = folder / "moved elsewhere"
         shutil.move(folder / "first", cls.prefix)
         cls.folder = folder
         cls.environment = {**os.environ, "NEREID_CACHE_DIR": str(folder / "cache")}
@@ -69,6 +70,26 @@ class InstalledTree(unittest.TestCase):
     @classmethod
     def tearDownClass(cls):
         cls.temporary.cleanup()
+
+    def pkg_config(self, *words):
+        environment = {**os.environ, "PKG_CONFIG_PATH": str(next(self.prefix.glob("**/pkgconfig")))}
+        return shlex.split(run("pkg-config", *words, env=environment))
+
+    def test_uninstall(self):
+        manifest = BUILD / "install_manifest.txt"
+        kept = manifest.read_text()
+        try:
+            prefix = self.folder / "to be removed"
+            run("cmake", "--install", BUILD, "--prefix", prefix)
+            (prefix / "lib/other.txt").write_text("somebody else's")
+            run("cmake", f"-DMANIFEST={manifest}", "-P", ROOT / "cmake/Uninstall.cmake")
+            self.assertEqual([path for path in prefix.rglob("*") if not path.is_dir()], [prefix / "lib/other.txt"])
+            self.assertEqual([path for path in prefix.rglob("nereid")], [])
+            self.assertFalse(manifest.exists())
+            with self.assertRaisesRegex(AssertionError, "nothing was installed from this build"):
+                run("cmake", f"-DMANIFEST={manifest}", "-P", ROOT / "cmake/Uninstall.cmake")
+        finally:
+            manifest.write_text(kept)
 
     def build_example(self, name):
         build = self.folder / name
@@ -153,16 +174,14 @@ class InstalledTree(unittest.TestCase):
             self.assertNotIn("WRONG", output)
 
     def test_pkg_config(self):
-        environment = {**os.environ, "PKG_CONFIG_PATH": str(next(self.prefix.glob("**/pkgconfig")))}
-        flags = run("pkg-config", "--cflags", "--libs", "nereid", env=environment).split()
+        flags = self.pkg_config("--cflags", "--libs", "nereid")
         program = self.folder / "add"
         run("clang-19", "-std=c99", "-pedantic-errors", "-Wall", "-Werror", ROOT / "examples/cpp/vector_add.c", "-o",
             program, *flags, "-Wl,-rpath," + str(next(self.prefix.glob("**/libnereid.so")).parent))
         run(program, ROOT / "kernels", env=self.environment)
 
     def test_exceptions_pass_through_the_library(self):
-        environment = {**os.environ, "PKG_CONFIG_PATH": str(next(self.prefix.glob("**/pkgconfig")))}
-        flags = run("pkg-config", "--cflags", "--libs", "nereid", env=environment).split()
+        flags = self.pkg_config("--cflags", "--libs", "nereid")
         (self.folder / "throws.cpp").write_text(THROWS)
         for compiler in filter(shutil.which, ("clang++-19", "g++")):
             run(compiler, "-std=c++20", self.folder / "throws.cpp", "-o", self.folder / "throws", *flags,
@@ -172,8 +191,7 @@ class InstalledTree(unittest.TestCase):
                 "runtime_error: while recording", "runtime_error: in a grid"], compiler)
 
     def test_arguments_that_outlive_their_tensors_are_warned_of(self):
-        environment = {**os.environ, "PKG_CONFIG_PATH": str(next(self.prefix.glob("**/pkgconfig")))}
-        flags = run("pkg-config", "--cflags", "nereid", env=environment).split()
+        flags = self.pkg_config("--cflags", "nereid")
         (self.folder / "borrowed.cpp").write_text("""
 #include <nereid/engine.h>
 using namespace nereid;
@@ -218,8 +236,7 @@ Status bad(const Kernel &kernel, const Stream &stream, const Tensor &x) {
                          "(*fp16, *fp16, *fp16, i32, 64), (*fp32, *fp32, *fp32, i32, 1024), (*fp32:16, *fp32:16, *fp32:16, i32:16, 1024)\n"
                          "no compiler is loaded\n")
         # The same from C, found by pkg-config alone.
-        environment = {**self.environment, "PKG_CONFIG_PATH": str(next(self.prefix.glob("**/pkgconfig")))}
-        flags = run("pkg-config", "--cflags", "--libs", "nereid_runtime", env=environment).split()
+        flags = self.pkg_config("--cflags", "--libs", "nereid_runtime")
         program = self.folder / "packed_c"
         run("clang-19", "-std=c99", "-pedantic-errors", "-Wall", "-Werror", ROOT / "examples/cpp/packed.c", "-o", program, *flags,
             "-Wl,-rpath," + str(next(self.prefix.glob("**/libnereid_runtime.so")).parent))

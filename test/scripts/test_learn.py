@@ -119,6 +119,18 @@ class Learn(unittest.TestCase):
         self.assertEqual(self.learn("mask", "--hint").stdout, first + second)
         self.assertEqual(next(p for p in self.puzzles() if p["name"] == "03_mask")["hints_shown"], 2)
 
+    def test_a_place_that_cannot_be_written(self):
+        """What is solved is said to be solved, and that it is not kept."""
+        solution = SOLUTIONS / "01_copy.py"
+        homeless = {name: value for name, value in os.environ.items() if name not in ("HOME", "XDG_CACHE_HOME", "NEREID_CACHE_DIR")}
+        for environment, reason in (({**homeless, "HOME": "/proc"}, "cannot write `/proc/"), (homeless, "there is no cache directory")):
+            with self.subTest(reason):
+                run = subprocess.run([NEREID, "learn", solution], env=environment, timeout=60, capture_output=True, text=True)
+                self.assertEqual(run.returncode, 0, run.stderr)
+                self.assertIn("01_copy is solved. Next: `nereid learn 2`", run.stdout)
+                self.assertIn(f"nereid: note: the progress is not kept: {reason}", run.stderr)
+                self.assertIn("`--progress FILE` names a place", run.stderr)
+
     def test_bad_words(self):
         self.assertIn("did you mean", self.learn("sofmax", code=1).stderr)
         (self.here / "mine.py").write_text("")

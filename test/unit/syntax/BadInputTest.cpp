@@ -151,6 +151,8 @@ TEST(BadInput, Binary) {
   EXPECT_FALSE(survives(bytes));
   EXPECT_EQ(errorOf(std::string("a\0b", 3)),
             "1:1: the source contains a null byte [InvalidEncoding]");
+  for (const std::string &utf16 : {std::string("\xff\xfei\0", 4), std::string("\xfe\xff\0i", 4)})
+    EXPECT_EQ(errorOf(utf16), "1:0: the source is UTF-16 [InvalidEncoding]");
   EXPECT_EQ(errorOf("a = \x01"), "1:4: control character U+0001 in the source [InvalidCharacter]");
   EXPECT_EQ(errorOf("\x7F"
                     "ELF"),
