@@ -157,8 +157,9 @@ typedef struct nereid_compile_options {
   int num_warps, num_stages, num_ctas, max_registers; /* 0: 4, 3, 1, the compiler's choice */
   int debug;                                          /* keep tl.device_assert */
   const char *input_precision;                        /* null: "tf32" */
-  int launch_pdl;              /* start early and wait by `gdc_wait`, where the kernel does */
-  int launch_cooperative_grid; /* all programs run at once, or the launch fails */
+  int launch_pdl;                 /* start early and wait by `gdc_wait`, where the kernel does */
+  int launch_cooperative_grid;    /* all programs run at once, or the launch fails */
+  const char *const *extern_libs; /* names and files of LLVM bitcode by turns; ends with null */
 } nereid_compile_options;
 
 /* `options` may be null. */

@@ -36,6 +36,8 @@ struct CompileOptions {
   bool launchPdl = false;
   /// All programs of a launch run at once, or it fails (`launch_cooperative_grid`).
   bool launchCooperative = false;
+  /// Names and files of LLVM bitcode whose functions the kernel calls (`extern_libs`).
+  std::vector<std::pair<std::string, std::string>> externLibs;
 };
 
 /// One of the configurations that `triton.autotune` lists above a kernel.

@@ -39,6 +39,7 @@ struct Options {
   int numWarps = 4, numStages = 3, numCtas = 1, maxRegisters = 0;
   bool debug = false, fpFusion = true, reflectFtz = true, launchPdl = false, cooperative = false;
   bool debugAlways = false; // `debug`, whatever a launch says
+  std::vector<std::pair<std::string, std::string>> externLibs;
   bool operator==(const Options &) const = default;
 };
 
@@ -151,6 +152,7 @@ nereid::Kernel &kernelOf(PyObject *self, FunctionObject &state, const Options &o
   compile.reflectFtz = options.reflectFtz;
   compile.launchPdl = options.launchPdl;
   compile.launchCooperative = options.cooperative;
+  compile.externLibs = options.externLibs;
   auto kernel =
       orRaise(stateOf<ProgramObject>(state.program.get()).program->kernel(state.kernel, compile));
   if (kernel.parameters().size() != state.names.size())
@@ -185,6 +187,30 @@ std::string shown(PyObject *value) {
   PyErr_Clear();
   Ref repr = Ref::take(PyObject_Repr(value));
   return "`" + std::string(text(repr.get())) + "`";
+}
+
+// `extern_libs`: a dict from names to files, or its items.
+std::vector<std::pair<std::string, std::string>> librariesOf(PyObject *value) {
+  std::vector<std::pair<std::string, std::string>> libraries;
+  if (PyObject_IsTrue(value) != 1)
+    return libraries;
+  Ref items = PyDict_Check(value) ? Ref::take(PyDict_Items(value)) : Ref::borrow(value);
+  Ref each = Ref::takeOrNull(PySequence_Fast(items.get(), ""));
+  for (Py_ssize_t i = 0; each && i < PySequence_Size(each.get()); ++i) {
+    Ref item = Ref::take(PySequence_GetItem(each.get(), i));
+    if (!PyTuple_Check(item.get()) || PyTuple_Size(item.get()) != 2)
+      break;
+    Ref path = Ref::take(PyObject_Str(PyTuple_GetItem(item.get(), 1))); // also of `pathlib`
+    PyObject *name = PyTuple_GetItem(item.get(), 0);
+    if (!PyUnicode_Check(name))
+      break;
+    libraries.emplace_back(text(name), text(path.get()));
+  }
+  PyErr_Clear();
+  if (libraries.empty())
+    raise(PyExc_TypeError, "`extern_libs` is " + shown(value) +
+                               ", not a dict from names of libraries to files of LLVM bitcode");
+  return libraries;
 }
 
 /// The arguments of a call by parameter, its options and its grid.
@@ -381,13 +407,14 @@ private:
       options.launchPdl = PyObject_IsTrue(value) == 1;
     } else if (characters == "launch_cooperative_grid") {
       options.cooperative = PyObject_IsTrue(value) == 1;
+    } else if (characters == "extern_libs") {
+      options.externLibs = librariesOf(value);
     } else {
       // Options of Triton's that change nothing here; others are a mistake.
       static constexpr std::string_view known[] = {"enable_warp_specialization",
                                                    "ir_override",
                                                    "arch",
                                                    "backend_name",
-                                                   "extern_libs",
                                                    "stream",
                                                    "device",
                                                    "device_type",
@@ -413,8 +440,8 @@ private:
         raise(PyExc_KeyError, "Keyword argument " + std::string(characters) +
                                   " was specified but unrecognised: `" + functionName() +
                                   "` has the parameters " + parameterNames());
-      static constexpr std::string_view told[] = {"sanitize_overflow", "ir_override", "extern_libs",
-                                                  "ptx_options", "arch"};
+      static constexpr std::string_view told[] = {"sanitize_overflow", "ir_override", "ptx_options",
+                                                  "arch"};
       if (std::find(std::begin(told), std::end(told), characters) != std::end(told) &&
           PyObject_IsTrue(value) == 1 && state.told.emplace(characters).second)
         check(PyErr_WarnEx(PyExc_UserWarning,
@@ -454,6 +481,13 @@ Ref describe(const Call &call, const Ref &handle) {
       "num_ctas", o.numCtas, "maxnreg", o.maxRegisters, "debug", flag(o.debug), "enable_fp_fusion",
       flag(o.fpFusion), "enable_reflect_ftz", flag(o.reflectFtz), "launch_pdl", flag(o.launchPdl),
       "launch_cooperative_grid", flag(o.cooperative)));
+  if (!o.externLibs.empty()) {
+    Ref libraries = Ref::take(PyDict_New());
+    for (const auto &[name, path] : o.externLibs)
+      check(PyDict_SetItemString(libraries.get(), name.c_str(),
+                                 Ref::take(PyUnicode_FromString(path.c_str())).get()));
+    check(PyDict_SetItemString(options.get(), "extern_libs", libraries.get()));
+  }
   PyObject *isLoaded = stateOf<HandleObject>(handle.get()).built ? Py_False : Py_True;
   return Ref::take(PyObject_CallFunctionObjArgs(registry().handle.get(), handle.get(), call.self,
                                                 options.get(), call.bound().get(), isLoaded,

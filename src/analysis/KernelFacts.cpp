@@ -1,5 +1,7 @@
 #include "analysis/KernelFacts.h"
 
+#include "ir/OpKinds.h"
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -288,8 +290,12 @@ FunctionOpInterface findKernel(ModuleOp module) {
   return found;
 }
 
-bool hasInlineAssembly(Operation *op) {
-  return op->walk([](tile::InlineAsmOp) { return WalkResult::interrupt(); }).wasInterrupted();
+bool hasForeignCode(Operation *op) {
+  return op
+      ->walk([](Operation *inner) {
+        return tile::isForeignCode(inner) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 bool waitsForGrid(Operation *op) {

@@ -46,8 +46,8 @@ mlir::BlockArgument argumentOf(mlir::Value address);
 /// The only function of the module that is a kernel, or null.
 mlir::FunctionOpInterface findKernel(mlir::ModuleOp module);
 
-/// True if something in `op` is inline assembly of the program.
-bool hasInlineAssembly(mlir::Operation *op);
+/// True if something in `op` is assembly or bitcode of the program.
+bool hasForeignCode(mlir::Operation *op);
 
 /// True if something in `op` waits for the grid that was launched before (`gdc_wait`).
 bool waitsForGrid(mlir::Operation *op);

@@ -442,6 +442,34 @@ struct ExternLanes : LaneModel<ExternLanes, tile::ExternOp> {
   }
 };
 
+struct LibraryCallLanes : LaneModel<LibraryCallLanes, tile::LibraryCallOp> {
+  bool isCostlyLane(Operation *) const { return true; }
+  Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
+    auto call = cast<tile::LibraryCallOp>(op);
+    Type type = resultType(op, 0, where);
+    // A lane may be computed twice, and those of a loop in any order.
+    if (!call.getPure())
+      return emitter.unsupported(op, type,
+                                 "`" + call.getSymbol() + "` has effects (`is_pure=False`)");
+    std::string symbol = call.codeSymbol();
+    OpBuilder &b = emitter.builder;
+    // Numbers of bf16 move as words (WidenBf16.h).
+    auto cast = [&](Value value, Type to) -> Value {
+      return value.getType() == to
+                 ? value
+                 : b.create<arith::BitcastOp>(emitter.loc(), to, value).getResult();
+    };
+    auto asWord = [&](Type type) -> Type { return type.isBF16() ? b.getI16Type() : type; };
+    return emitter.perLane(
+        widthOf(type), scalarOf(type), operandLanes(op, emitter, where), [&](ValueRange values) {
+          SmallVector<Value> words;
+          for (Value value : values)
+            words.push_back(cast(value, asWord(value.getType())));
+          return cast(emitter.call(symbol, asWord(scalarOf(type)), words), scalarOf(type));
+        });
+  }
+};
+
 template <template <typename> typename Model, typename... Ops> void attach(MLIRContext *context) {
   (Ops::template attachInterface<Model<Ops>>(*context), ...);
 }
@@ -521,6 +549,7 @@ void registerElementwiseLanes(DialectRegistry &registry) {
     SqrtRnOp::attachInterface<SqrtRnLanes>(*context);
     DivRnOp::attachInterface<DivRnLanes>(*context);
     ExternOp::attachInterface<ExternLanes>(*context);
+    LibraryCallOp::attachInterface<LibraryCallLanes>(*context);
   });
 }
 

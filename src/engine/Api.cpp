@@ -287,6 +287,8 @@ Result<Kernel> Program::kernel(std::string_view name, const CompileOptions &opti
   to.reflectFtz = options.reflectFtz;
   to.launchPdl = options.launchPdl;
   to.launchCooperative = options.launchCooperative;
+  for (const auto &[name, path] : options.externLibs)
+    to.externLibs.push_back({name, path});
   to.defaultInputPrecision = options.inputPrecision;
   return kernel;
 }

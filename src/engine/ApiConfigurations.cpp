@@ -222,6 +222,8 @@ Result<Kernel> Kernel::with(const Configuration &configuration) const {
   options.reflectFtz = state->options.reflectFtz;
   options.launchPdl = state->options.launchPdl;
   options.launchCooperative = state->options.launchCooperative;
+  for (const ops::ExternLibrary &library : state->options.externLibs)
+    options.externLibs.emplace_back(library.name, library.path);
   Program program;
   program.state = state->program;
   auto kernel = program.kernel(name(), options);

@@ -151,6 +151,8 @@ nereid_status nereid_kernel_get(nereid_program *program, const char *name,
       to.inputPrecision = given.input_precision;
     to.launchPdl = given.launch_pdl != 0;
     to.launchCooperative = given.launch_cooperative_grid != 0;
+    for (auto *word = given.extern_libs; word && word[0] && word[1]; word += 2)
+      to.externLibs.emplace_back(word[0], word[1]);
     return give(kernel, program->program.kernel(name, to));
   });
 }

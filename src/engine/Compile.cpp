@@ -8,12 +8,15 @@
 #include "ir/FloatOptions.h"
 #include "ir/LoopHints.h"
 #include "pipeline/BackEnd.h"
+#include "pipeline/ExternLibraries.h"
 #include "pipeline/Gpu.h"
 #include "ref/Reference.h"
 #include "support/Artifact.h"
 #include "support/Steps.h"
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <set>
 
 namespace nereid::engine {
@@ -22,6 +25,13 @@ using support::ArgumentClass;
 using support::Constant;
 
 namespace {
+
+// Of a file's contents; empty if it cannot be read.
+std::string fingerprint(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  return file ? support::hash128(bytes).hex() : "";
+}
 
 // The dtype that an annotation such as `tl.int64` names.
 std::optional<DType> annotatedType(std::string_view annotation) {
@@ -99,6 +109,8 @@ std::string optionsText(const CodeOptions &o) {
   add("arch", std::to_string(o.targetArch));
   add("backend", o.targetBackend);
   add("debug", o.debug ? "1" : "0");
+  for (const ops::ExternLibrary &library : o.externLibs)
+    add("extern_lib", library.name + " " + library.path + " " + fingerprint(library.path));
   add("enable_fp_fusion", o.fpFusion ? "1" : "0");
   add("enable_reflect_ftz", o.reflectFtz ? "1" : "0");
   add("input_precision", o.defaultInputPrecision);
@@ -154,6 +166,15 @@ Result<EmittedKernel> emitKernel(emit::Program &program, const std::string &name
   if (!emitted.module)
     return Error{"`" + name + "` cannot be compiled", std::move(out.diagnostics)};
   out.module = std::move(emitted.module);
+  if (auto problems = pipeline::findLibraryFunctions(*out.module, options.externLibs);
+      !problems.empty())
+    return Error{"`" + name + "` cannot be compiled", std::move(problems)};
+  if (auto files = (*out.module)->getAttrOfType<mlir::ArrayAttr>(tile::librariesAttr))
+    for (auto file : files.getAsRange<mlir::StringAttr>())
+      out.readsOtherFiles |=
+          std::ranges::none_of(options.externLibs, [&](const ops::ExternLibrary &library) {
+            return file.getValue() == library.path;
+          });
   auto yes = mlir::UnitAttr::get(out.context.get());
   if (!options.fpFusion)
     (*out.module)->setAttr(tile::noFpFusionAttr, yes);

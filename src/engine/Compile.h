@@ -39,6 +39,7 @@ struct EmittedKernel {
   std::vector<std::string> parameters;    ///< names, one an argument of the specialisation
   std::vector<bool> constexprs;           ///< whether that parameter is a `tl.constexpr`
   std::vector<Diagnostic> diagnostics;    ///< notes and warnings
+  bool readsOtherFiles = false; ///< libraries that the options, and so the key, don't name
   std::string grid; ///< that artifacts bring along, as engine/GridExpression.h reads it; or empty
   mlir::func::FuncOp kernel();
 };

@@ -182,7 +182,8 @@ Result<Artifact> ProgramState::compile(const engine::CompileRequest &request, co
   auto artifact = engine::buildArtifact(*emitted, request.target, key);
   if (artifact) {
     ++engine->compiled;
-    engine->disk.store(key, artifact->bytes());
+    if (!emitted->readsOtherFiles)
+      engine->disk.store(key, artifact->bytes());
     engine->memory.keep(key, *artifact);
   }
   tellNotes(request.kernel, std::move(emitted->diagnostics));

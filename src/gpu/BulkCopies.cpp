@@ -2,6 +2,7 @@
 
 #include "gpu/RegisterModels.h"
 #include "gpu/SharedOperand.h"
+#include "ir/OpKinds.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -123,7 +124,7 @@ bool writesGlobalBefore(Operation *op) {
   return op->getParentOfType<FunctionOpInterface>()
       ->walk([&](Operation *other) {
         auto access = dyn_cast<tile::MemoryAccessOpInterface>(other);
-        bool writes = isa<tile::InlineAsmOp>(other) ||
+        bool writes = tile::isForeignCode(other) ||
                       (access && !isa<tile::LoadOp, tile::DescLoadOp, tile::DescGatherOp>(other) &&
                        !other->hasAttr(bulkStoreAttr));
         return writes && !isBehind(other) ? WalkResult::interrupt() : WalkResult::advance();
@@ -335,7 +336,7 @@ void chooseBulkStores(FunctionOpInterface kernel, const target::GpuChip &chip) {
   // What may tell other programs, or other threads of this one, that the data is there.
   bool mayTell = kernel
                      ->walk([](Operation *op) {
-                       bool tells = isa<tile::BarrierOp, tile::InlineAsmOp>(op);
+                       bool tells = isa<tile::BarrierOp>(op) || tile::isForeignCode(op);
                        if (auto access = dyn_cast<tile::MemoryAccessOpInterface>(op))
                          tells |=
                              !isa<tile::LoadOp, tile::StoreOp, tile::DescLoadOp, tile::DescStoreOp,

@@ -323,7 +323,21 @@ void prepare(llvm::Module &module, llvm::TargetMachine &machine) {
   }
 }
 
-Status checkSelectable(const llvm::Module &module) {
+// Atomics of the device, and unordered ones of memory, have instructions.
+static bool isPlainAtomic(const llvm::Instruction &instruction) {
+  if (const auto *load = llvm::dyn_cast<llvm::LoadInst>(&instruction))
+    return !isStrongerThanMonotonic(load->getOrdering());
+  if (const auto *store = llvm::dyn_cast<llvm::StoreInst>(&instruction))
+    return !isStrongerThanMonotonic(store->getOrdering());
+  return llvm::isa<llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst, llvm::FenceInst>(instruction);
+}
+
+// What the driver gives to device code.
+static bool isOfDeviceRuntime(llvm::StringRef name) {
+  return llvm::is_contained({"vprintf", "malloc", "free", "__assertfail"}, name);
+}
+
+Status checkSelectable(const llvm::Module &module, bool hasLibraries) {
   static const llvm::StringSet<llvm::MallocAllocator> intrinsics = {
       "llvm.abs",
       "llvm.assume",
@@ -378,7 +392,10 @@ Status checkSelectable(const llvm::Module &module) {
           if (call->isInlineAsm())
             continue;
           const llvm::Function *callee = call->getCalledFunction();
-          if (callee && !callee->isDeclaration())
+          if (callee &&
+              (!callee->isDeclaration() || (hasLibraries && isOfDeviceRuntime(callee->getName()))))
+            continue;
+          if (hasLibraries && !callee) // an indirect call, of a known type
             continue;
           if (!callee || !callee->isIntrinsic()) {
             what = callee ? callee->getName().str() : "a function pointer";
@@ -387,6 +404,8 @@ Status checkSelectable(const llvm::Module &module) {
             if (!name.starts_with("llvm.nvvm.") && !intrinsics.contains(name))
               what = name.str();
           }
+        } else if (hasLibraries && isPlainAtomic(instruction)) {
+          continue;
         } else if (llvm::isa<llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst, llvm::FenceInst,
                              llvm::InvokeInst, llvm::VAArgInst, llvm::IndirectBrInst>(
                        instruction)) {
@@ -395,8 +414,10 @@ Status checkSelectable(const llvm::Module &module) {
           what = "atomic " + std::string(instruction.getOpcodeName());
         }
         if (!what.empty())
-          return Error{"the compiled kernel uses `" + what +
-                           "`, which cannot become PTX (a fault of the compiler)",
+          return Error{(hasLibraries ? "the kernel or a library of it uses `"
+                                     : "the compiled kernel uses `") +
+                           what + "`, which cannot become PTX" +
+                           (hasLibraries ? "" : " (a fault of the compiler)"),
                        {}};
       }
   return Success{};

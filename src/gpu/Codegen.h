@@ -50,7 +50,7 @@ void widenBesideAddresses(llvm::Module &module);
 void addConstantsLast(llvm::Module &module);
 
 /// LLVM 19 aborts the process on an operation that NVPTX cannot select. Fails if the module has an
-/// intrinsic or instruction that is not known to work.
-Status checkSelectable(const llvm::Module &module);
+/// intrinsic or instruction that is not known to work. Code of libraries may have more of them.
+Status checkSelectable(const llvm::Module &module, bool hasLibraries = false);
 
 } // namespace nereid::gpu

@@ -244,10 +244,10 @@ Operation *LoopPlan::firstUser(Operation *op) {
 // those in turns, each while the products of another one run.
 void LoopPlan::findTurns() {
   constexpr int64_t fewest = 1 << 22; // multiply-adds of both
-  // Assembly of the program may use barriers of the same numbers.
+  // Code of the program's own may use barriers of the same numbers.
   if (warps != 8 || !isAllBulk || dots.size() != 2 || !flying.contains(dots[1]) ||
       multiplyAdds(dots[0]) + multiplyAdds(dots[1]) < fewest ||
-      analysis::hasInlineAssembly(loop->getParentOfType<FunctionOpInterface>()))
+      analysis::hasForeignCode(loop->getParentOfType<FunctionOpInterface>()))
     return;
   auto shape = tile::shapeOf(dots[0].getType());
   for (Operation *op = dots[0]->getNextNode(); op != dots[1] && !turn; op = op->getNextNode())

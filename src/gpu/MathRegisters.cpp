@@ -225,11 +225,10 @@ Value power(RegisterEmitter &e, Value x, Value y) {
   return select(isOne, f32(e, 1), result);
 }
 
-// A call of CUDA's library of device functions, which is linked when the code is written.
-Value callLibdevice(RegisterEmitter &e, const Twine &name, Type result, ValueRange v) {
+// A call of a library's function, which is linked when the code is written.
+Value callLibrary(RegisterEmitter &e, const std::string &symbol, Type result, ValueRange v) {
   OpBuilder &b = e.builder;
   auto module = b.getBlock()->getParentOp()->getParentOfType<ModuleOp>();
-  std::string symbol = ("__nv_" + name).str();
   auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(symbol);
   if (!function) {
     OpBuilder::InsertionGuard guard(b);
@@ -239,6 +238,11 @@ Value callLibdevice(RegisterEmitter &e, const Twine &name, Type result, ValueRan
         LLVM::LLVMFunctionType::get(result, SmallVector<Type>(v.getTypes())));
   }
   return b.create<LLVM::CallOp>(e.loc(), function, v).getResult();
+}
+
+// CUDA's own.
+Value callLibdevice(RegisterEmitter &e, const Twine &name, Type result, ValueRange v) {
+  return callLibrary(e, ("__nv_" + name).str(), result, v);
 }
 
 // An instruction that counts subnormal numbers as zero, as Triton's does, which saves scaling them
@@ -376,6 +380,11 @@ struct ExternCode {
     return value ? value : callLibdevice(e, name, resultElement(op), v);
   }
 };
+struct LibraryCallCode {
+  static Value emit(tile::LibraryCallOp op, RegisterEmitter &e, ValueRange v) {
+    return callLibrary(e, op.codeSymbol(), resultElement(op), v);
+  }
+};
 // As Triton's `tl.sqrt`: 1 ulp.
 struct SqrtCode {
   static Value emit(Operation *, RegisterEmitter &e, ValueRange v) {
@@ -413,6 +422,7 @@ void registerMathRegisters(DialectRegistry &registry) {
     attachCode<SqrtRnCode, tile::SqrtRnOp>(context);
     attachCode<DivRnCode, tile::DivRnOp>(context);
     attachCode<ExternCode, tile::ExternOp>(context);
+    attachCode<LibraryCallCode, tile::LibraryCallOp>(context);
   });
 }
 

@@ -15,6 +15,9 @@ inline bool isDivision(mlir::Operation *op) {
   return mlir::isa<DivSIOp, DivUIOp, RemSIOp, RemUIOp>(op);
 }
 
+/// Runs code that no pass looks into.
+inline bool isForeignCode(mlir::Operation *op) { return mlir::isa<InlineAsmOp, LibraryCallOp>(op); }
+
 /// Has a region that computes on single elements, for many of them: its ops are part of this one.
 inline bool hasElementRegion(mlir::Operation *op) { return mlir::isa<ReduceOp, ScanOp, MapOp>(op); }
 

@@ -120,11 +120,30 @@ DESCRIPTOR_ACCESS(DescGatherOp, true, false, false)
 DESCRIPTOR_ACCESS(DescScatterOp, false, true, false)
 #undef DESCRIPTOR_ACCESS
 
-void InlineAsmOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
-  if (getPure())
+static void addEffectsOfForeignCode(bool pure,
+                                    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  if (pure)
     return;
   effects.emplace_back(MemoryEffects::Read::get(), GlobalMemory::get());
   effects.emplace_back(MemoryEffects::Write::get(), GlobalMemory::get());
+}
+void InlineAsmOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  addEffectsOfForeignCode(getPure(), effects);
+}
+std::string LibraryCallOp::codeSymbol() {
+  // A function may be called with an address as a pointer and as a number.
+  std::string name = (libraryCallPrefix + getSymbol() + "(").str();
+  llvm::raw_string_ostream stream(name);
+  for (Type type : getInputs().getTypes())
+    stream << elementType(type) << ",";
+  stream << elementType(getType()) << ")";
+  return name;
+}
+Speculation::Speculatability LibraryCallOp::getSpeculatability() {
+  return getPure() ? Speculation::Speculatable : Speculation::NotSpeculatable;
+}
+void LibraryCallOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  addEffectsOfForeignCode(getPure(), effects);
 }
 
 } // namespace nereid::tile

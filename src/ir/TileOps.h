@@ -48,6 +48,10 @@ inline constexpr llvm::StringLiteral numWarpsAttr = "tile.num_warps"; ///< on th
 inline constexpr llvm::StringLiteral numStagesAttr =
     "tile.num_stages"; ///< on the module and on scf.for: i32
 inline constexpr llvm::StringLiteral numCtasAttr = "tile.num_ctas"; ///< on the module: i32
+/// What precedes the symbol of a library's function in code that calls it.
+inline constexpr llvm::StringLiteral libraryCallPrefix = "nereid.library.";
+inline constexpr llvm::StringLiteral librariesAttr =
+    "tile.libraries"; ///< on the module, strings: files of the functions of `tile.library_call`
 inline constexpr llvm::StringLiteral divisibilityAttr =
     "tile.divisibility"; ///< on an argument: i64, bytes for pointers
 inline constexpr llvm::StringLiteral argNameAttr = "tile.name"; ///< on an argument: string

@@ -338,6 +338,22 @@ def Tile_InlineAsmOp : Tile_Op<"inline_asm",
   let assemblyFormat = "$text $constraints `pack` $pack `pure` $pure `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs)";
   let hasVerifier = 1;
 }
+def Tile_LibraryCallOp : Tile_Op<"library_call",
+    [Elementwise, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+     DeclareOpInterfaceMethods<ConditionallySpeculatable>]> {
+  let summary = "Call a function of the program's own LLVM bitcode for each element";
+  let description = [{
+    `library` and `path` are the name and the file that the program gives, either of which may be empty;
+    `tile.libraries` of the module has the files that are linked. What is not pure may read and write any memory.
+  }];
+  let arguments = (ins StrAttr:$symbol, StrAttr:$library, StrAttr:$path, BoolAttr:$pure, Variadic<Tile_Value>:$inputs);
+  let results = (outs Tile_Value:$result);
+  let assemblyFormat = "$symbol `of` $library $path `pure` $pure `(` $inputs `)` attr-dict `:` functional-type($inputs, $result)";
+  let extraClassDeclaration = [{
+    /// What code for one element calls, until the library is linked.
+    std::string codeSymbol();
+  }];
+}
 def Tile_MapOp : Tile_Op<"map", [RecursiveMemoryEffects, SingleBlock]> {
   let summary = "Apply a region to each element (`pack` adjacent elements at a time)";
   let description = [{ The region takes pack x inputs scalars, grouped by input, and returns pack x outputs scalars. }];

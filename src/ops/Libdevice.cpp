@@ -2,6 +2,7 @@
 
 #include "ops/Build.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -117,21 +118,18 @@ std::string_view overloadOf(std::string_view symbol) {
   return {};
 }
 
-// Functions of a library by name, as Triton's own wrappers of libdevice call them: which one is
-// chosen by the types of the arguments.
-Value buildExternElementwise(OpContext &context, Args args) {
-  const std::string name = "tl.core.extern_elementwise";
-  if (!args[2].isTuple() && !args[2].isList())
-    fail("WrongArgument", "`args` of " + quote(name) + " is " + describe(args[2]) + ", not a list");
-  std::vector<Tile> inputs;
-  for (const Value &arg : args[2].items())
-    inputs.push_back(tileArgument(context, arg, "args"));
-  auto *choices = args[3].as<Dict>();
-  if (!choices || inputs.empty())
-    fail("WrongArgument", quote(name) + " takes a list of arguments and a dict from their types to "
-                                        "a symbol and the type of its result");
+// Which symbol a dict of `extern_elementwise` has for types of arguments, and the type of its
+// result.
+struct Choice {
+  std::string symbol;
+  Type result;
+};
+
+// Where no entry takes the types as they are, the inputs are cast to their common type.
+Choice chooseSymbol(OpContext &context, const Dict &choices, std::vector<Tile> &inputs,
+                    const std::string &name) {
   auto chosen = [&]() -> const Value * {
-    for (const auto &[types, function] : choices->entries) {
+    for (const auto &[types, function] : choices.entries) {
       bool fits = types.isTuple() && types.items().size() == inputs.size();
       for (size_t i = 0; fits && i < inputs.size(); ++i)
         fits = types.items()[i].isType() && types.items()[i].asType() == inputs[i].type.element();
@@ -141,7 +139,9 @@ Value buildExternElementwise(OpContext &context, Args args) {
     return nullptr;
   };
   const Value *function = chosen();
-  if (!function && inputs.size() > 1) {
+  bool arePointers = std::ranges::any_of(
+      inputs, [](const Tile &input) { return input.type.element().isPointer(); });
+  if (!function && inputs.size() > 1 && !arePointers) {
     Type common = inputs[0].type.element();
     for (const Tile &input : inputs)
       common = computationType(common, false, input.type.element(), false, false, name);
@@ -159,26 +159,59 @@ Value buildExternElementwise(OpContext &context, Args args) {
       !function->items()[1].isType())
     fail("WrongArgument", "the dict of " + quote(name) + " maps `(" + given + ")` to " +
                               describe(*function) + ", not to a symbol and the type of its result");
-  const std::string &symbol = function->items()[0].asStr();
-  std::string_view overload = overloadOf(symbol);
-  if (overload.empty())
-    fail("UnsupportedOp", quote(symbol) + " is not one of CUDA's library functions",
-         "no bitcode of other libraries is linked: write the function in the kernel language, or "
-         "as `tl.inline_asm_elementwise`");
+  return {function->items()[0].asStr(), function->items()[1].asType().element()};
+}
+
+// CUDA's own functions have one meaning everywhere; others are in files of the program.
+void verifyLibdevice(std::string_view overload, const Choice &choice,
+                     const std::vector<Tile> &inputs) {
   std::string_view types = overload.substr(2, overload.find(':') - 2);
-  Type result = function->items()[1].asType();
-  bool fits = types.size() == inputs.size() && result == typeOf(overload[0]);
-  for (size_t i = 0; fits && i < inputs.size(); ++i)
-    fits = inputs[i].type.element() == typeOf(types[i]);
+  bool fits = types.size() == inputs.size() && choice.result == typeOf(overload[0]);
+  std::string given;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Type element = inputs[i].type.element();
+    fits = fits && element == typeOf(types[i]);
+    given += (given.empty() ? "" : ", ") + element.str();
+  }
   if (!fits)
-    fail("UnsupportedDType", quote(symbol) + " takes " + listTypes(types) + " and gives " +
+    fail("UnsupportedDType", quote(choice.symbol) + " takes " + listTypes(types) + " and gives " +
                                  quote(typeOf(overload[0])) + ", not `(" + given + ")` and " +
-                                 quote(result));
+                                 quote(choice.result));
+}
+
+// Functions of a library by name, as Triton's own wrappers of libdevice call them: which one is
+// chosen by the types of the arguments.
+Value buildExternElementwise(OpContext &context, Args args) {
+  const std::string name = "tl.core.extern_elementwise";
+  auto text = [](const Value &value) { return value.isStr() ? value.asStr() : std::string(); };
+  std::string library = text(args[0]), path = text(args[1]);
+  if (!args[2].isTuple() && !args[2].isList())
+    fail("WrongArgument", "`args` of " + quote(name) + " is " + describe(args[2]) + ", not a list");
+  std::vector<Tile> inputs;
+  for (const Value &arg : args[2].items())
+    inputs.push_back(tileArgument(context, arg, "args"));
+  auto *choices = args[3].as<Dict>();
+  if (!choices)
+    fail("WrongArgument", quote(name) + " takes a list of arguments and a dict from their types to "
+                                        "a symbol and the type of its result");
+  Choice choice = chooseSymbol(context, *choices, inputs, name);
+  std::string_view overload = overloadOf(choice.symbol);
+  if (!overload.empty())
+    verifyLibdevice(overload, choice, inputs);
+  else if (path.empty() && context.options.externLibs.empty())
+    fail("UnsupportedOp",
+         quote(choice.symbol) + " is not one of CUDA's library functions, and no other is given",
+         "name a file of LLVM bitcode that has it: `kernel[grid](..., extern_libs={\"" +
+             (library.empty() ? "mine" : library) + "\": \"mine.bc\"})`");
   broadcastAll(context, inputs, name);
   SmallVector<mlir::Value> values;
   for (const Tile &input : inputs)
     values.push_back(input.value);
-  return build<tile::ExternOp>(context, inputs[0].type.withElement(result), symbol, values);
+  Type result = inputs.empty() ? choice.result : inputs[0].type.withElement(choice.result);
+  if (!overload.empty())
+    return build<tile::ExternOp>(context, result, choice.symbol, values);
+  return build<tile::LibraryCallOp>(context, result, choice.symbol, library, path,
+                                    boolArgument(args[4], "is_pure"), values);
 }
 
 template <size_t I> Value buildExtern(OpContext &context, Args args) {
@@ -192,8 +225,10 @@ constexpr std::array<Row, sizeof...(I) + 1> makeRows(std::index_sequence<I...>) 
           .family = "elementwise",
           .signature = "lib_name, lib_path, args, arg_type_symbol_dict, is_pure=True",
           .build = buildExternElementwise,
-          .summary = "A function of CUDA's libdevice by its symbol, chosen by the types of `args`.",
-          .remark = "No other library is linked: symbols are those that `libdevice` has."},
+          .summary = "A function of CUDA's libdevice or of the program's own LLVM bitcode by its "
+                     "symbol, chosen by the types of `args`.",
+          .remark = "The interpreter runs libdevice's alone; a CPU also what is pure and no code "
+                    "of another processor."},
       Row{.name = Functions[I].name,
           .family = "libdevice",
           .signature = Functions[I].signature,

@@ -53,7 +53,8 @@ T choose(const Value &argument, std::string_view parameter, const Choice<T> (&ch
     return otherwise;
   std::string all;
   for (const Choice<T> &choice : choices) {
-    if (choice.text == text)
+    // Triton 3.9 leaves the dot out.
+    if (choice.text == text || (choice.text.starts_with('.') && choice.text.substr(1) == text))
       return choice.value;
     all += (all.empty() ? "" : ", ") + quote(choice.text);
   }
@@ -63,13 +64,17 @@ T choose(const Value &argument, std::string_view parameter, const Choice<T> (&ch
 constexpr Choice<tile::CacheModifier> LoadCaches[] = {{".ca", tile::CacheModifier::CA},
                                                       {".cg", tile::CacheModifier::CG},
                                                       {".cs", tile::CacheModifier::CS},
-                                                      {".cv", tile::CacheModifier::CV}};
+                                                      {".cv", tile::CacheModifier::CV},
+                                                      {"none", tile::CacheModifier::None}};
 constexpr Choice<tile::CacheModifier> StoreCaches[] = {{".wb", tile::CacheModifier::WB},
                                                        {".cg", tile::CacheModifier::CG},
                                                        {".cs", tile::CacheModifier::CS},
-                                                       {".wt", tile::CacheModifier::WT}};
-constexpr Choice<tile::EvictionPolicy> Evictions[] = {{"evict_first", tile::EvictionPolicy::First},
-                                                      {"evict_last", tile::EvictionPolicy::Last}};
+                                                       {".wt", tile::CacheModifier::WT},
+                                                       {"none", tile::CacheModifier::None}};
+constexpr Choice<tile::EvictionPolicy> Evictions[] = {
+    {"evict_first", tile::EvictionPolicy::First},
+    {"evict_last", tile::EvictionPolicy::Last},
+    {"evict_normal", tile::EvictionPolicy::Normal}};
 
 enum class Padding { None, Zero, Nan };
 constexpr Choice<Padding> Paddings[] = {{"zero", Padding::Zero}, {"nan", Padding::Nan}};

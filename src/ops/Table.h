@@ -13,6 +13,12 @@
 
 namespace nereid::ops {
 
+/// A file of LLVM bitcode, or LLVM's text, whose functions kernels may call.
+struct ExternLibrary {
+  std::string name, path;
+  bool operator==(const ExternLibrary &) const = default;
+};
+
 /// What a builder may depend on besides its arguments. All of it is part of the specialisation key.
 struct CompileOptions {
   bool debug = false; ///< keep device_assert
@@ -21,8 +27,9 @@ struct CompileOptions {
   int numWarps = 4, numStages = 3, numCtas = 1;
   int maxnreg = 0; ///< 0: the compiler's choice
   bool launchPdl = false;
-  std::string targetBackend = "cuda"; ///< what `tl.target_info` answers: "cuda" or "cpu"
-  int targetArch = 90;                ///< compute capability x 10
+  std::vector<ExternLibrary> externLibs; ///< in which functions are looked for, in this order
+  std::string targetBackend = "cuda";    ///< what `tl.target_info` answers: "cuda" or "cpu"
+  int targetArch = 90;                   ///< compute capability x 10
 };
 
 /// Thrown by builders and typing rules: the user's fault, without a place; the emitter adds it.

@@ -11,6 +11,7 @@
 #include "cpu/ProgramOrder.h"
 #include "cpu/UnrollSteps.h"
 #include "pipeline/BackEnd.h"
+#include "pipeline/ExternLibraries.h"
 #include "support/Steps.h"
 #include "transforms/CountTrips.h"
 #include "transforms/DropChecks.h"
@@ -279,10 +280,14 @@ Result<std::string> compile(ModuleOp module, CpuStage stage, const CpuOptions &o
   std::string entry = options.entry.empty() ? cpu::entrySymbol.str() : options.entry;
   llvmModule->getFunction(cpu::entrySymbol)->setName(entry);
   cpu::prepare(*llvmModule, *machine);
+  auto libraries = linkLibraries(*llvmModule, module, /*forGpu=*/false);
+  if (!libraries)
+    return reports.error(libraries.error().what);
   cpu::tagAccesses(*llvmModule);
   // LLVM hoists what does not change in a loop, and folds addresses.
   transforms::optimize(*llvmModule, *machine,
-                       options.optimize ? llvmPassesFor(*llvmModule) : "function(early-cse)");
+                       (*libraries ? "always-inline,cgscc(inline),globaldce," : "") +
+                           (options.optimize ? llvmPassesFor(*llvmModule) : "function(early-cse)"));
   if (processor.vectorBytes < 64)
     cpu::splitMaskedAccesses(*llvmModule, processor.vectorBytes);
   if (stage == CpuStage::Llvm)

@@ -23,6 +23,7 @@
 #include "gpu/TilesAhead.h"
 #include "ir/FloatOptions.h"
 #include "pipeline/BackEnd.h"
+#include "pipeline/ExternLibraries.h"
 #include "support/Steps.h"
 #include "transforms/CountTrips.h"
 #include "transforms/DropChecks.h"
@@ -345,11 +346,15 @@ Status writePtx(ModuleOp module, const std::string &name, const CodeRequest &req
   if (!llvmModule || !machine)
     return reports.error("cannot translate `" + name + "` to LLVM IR");
   gpu::prepare(*llvmModule, *machine);
+  auto libraries = linkLibraries(*llvmModule, module, /*forGpu=*/true);
+  if (!libraries)
+    return reports.error(libraries.error().what);
   if (Status linked =
           support::inStep("libdevice", [&] { return gpu::linkLibdevice(*llvmModule, ptxas); });
       !linked)
     return reports.error(linked.error().what);
-  transforms::optimize(*llvmModule, *machine, llvmPasses);
+  transforms::optimize(*llvmModule, *machine,
+                       (*libraries ? "cgscc(inline)," : "") + llvmPasses.str());
   gpu::compareHalvesWithZero(*llvmModule);
   gpu::extendHighHalves(*llvmModule);
   gpu::splitWordsOfHalves(*llvmModule);
@@ -361,7 +366,7 @@ Status writePtx(ModuleOp module, const std::string &name, const CodeRequest &req
     return Success{};
   }
   // The code generator ends the process on what it cannot select.
-  if (Status status = gpu::checkSelectable(*llvmModule); !status)
+  if (Status status = gpu::checkSelectable(*llvmModule, *libraries); !status)
     return reports.error(status.error().what);
   gpu::InlinedPlaces inlined(*llvmModule);
   out.text = inlined.write(
@@ -440,7 +445,7 @@ uint32_t launchFlags(ModuleOp module, const target::GpuChip &chip) {
 
 // True if nothing in the kernel depends on how many warps run it.
 bool isFreeOfWarps(ModuleOp module) {
-  return !module->hasAttr(tile::maxRegistersAttr) && !analysis::hasInlineAssembly(module);
+  return !module->hasAttr(tile::maxRegistersAttr) && !analysis::hasForeignCode(module);
 }
 
 // The code of a kernel that was chosen of those that were made.

@@ -540,8 +540,17 @@ Step decodeExtern(tile::ExternOp op, Decoder &d) {
   return {};
 }
 
+Step decodeLibraryCall(tile::LibraryCallOp op, Decoder &d) {
+  d.unsupported(op, "`" + op.getSymbol().str() +
+                        "` is code of a library, which the interpreter does not run");
+  return {};
+}
+
 } // namespace
 
-void attachExternModels(MLIRContext *c) { attach<tile::ExternOp, decodeExtern>(c); }
+void attachExternModels(MLIRContext *c) {
+  attach<tile::ExternOp, decodeExtern>(c);
+  attach<tile::LibraryCallOp, decodeLibraryCall>(c);
+}
 
 } // namespace nereid::ref

@@ -58,6 +58,15 @@ void addKernelOptions(CLI::App &app, KernelWords &words) {
                  "GPU: whose blocks run several programs: off, on (those that gain), all that can")
       ->check(CLI::IsMember({"off", "on", "all"}))
       ->group(how);
+  app.add_option("--extern-lib,--extern_lib", words.externLibs,
+                 "NAME=FILE of LLVM bitcode, whose functions tl.extern_elementwise may call")
+      ->allow_extra_args(false)
+      ->check(CLI::Validator(
+          [](std::string &word) {
+            return word.find('=') == std::string::npos ? "`" + word + "` is not NAME=FILE" : "";
+          },
+          ""))
+      ->group(how);
   app.add_option("--maxnreg", words.maxnreg, "Registers a thread")
       ->check(CLI::Range(0, 255))
       ->group(how);
@@ -116,6 +125,8 @@ engine::CodeOptions compileOptions(const KernelWords &words, const emit::LaunchC
     if (given)
       *into = *given;
   }
+  for (const std::string &word : words.externLibs)
+    options.externLibs.push_back({word.substr(0, word.find('=')), word.substr(word.find('=') + 1)});
   if (!words.programLoops.empty())
     options.programLoops = words.programLoops;
   options.debug = words.debug;

@@ -22,6 +22,7 @@ struct KernelWords {
   bool launchPdl = false, launchCooperative = false;
   std::optional<int> numWarps, numStages, numCtas, maxnreg;
   std::string programLoops;
+  std::vector<std::string> externLibs; ///< NAME=FILE
   std::optional<size_t> configuration; ///< of an autotuned kernel
   std::string inputPrecision;
   std::string tuned; ///< tuning file; empty: `tuned.json` beside the kernel's file

@@ -1,5 +1,6 @@
 #include "transforms/LoadBeforeBranches.h"
 
+#include "ir/OpKinds.h"
 #include "ir/TileOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -49,8 +50,9 @@ bool comesOfLoads(Value value) {
 bool mayNotReturn(Operation *op) {
   return op
       ->walk([](Operation *inner) {
-        return isa<scf::WhileOp, tile::AssertOp, tile::InlineAsmOp>(inner) ? WalkResult::interrupt()
-                                                                           : WalkResult::advance();
+        return isa<scf::WhileOp, tile::AssertOp>(inner) || tile::isForeignCode(inner)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
       })
       .wasInterrupted();
 }

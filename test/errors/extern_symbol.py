@@ -6,10 +6,10 @@ from triton.language import core
 
 @core.extern
 def mine(x, _semantic=None):
-    return core.extern_elementwise("mine", "mine.bc", [x], {(core.float32, ): ("my_function", core.float32)}, is_pure=True, _semantic=_semantic)  # error: .:12 UnsupportedOp `my_function` is not one of CUDA's library functions
+    return core.extern_elementwise("mine", "", [x], {(core.float32, ): ("my_function", core.float32)}, is_pure=True, _semantic=_semantic)  # error: .:12 UnsupportedOp `my_function` is not one of CUDA's library functions, and no other is given
 
 
 @triton.jit
 def kernel(p):
     tl.store(p, mine(tl.load(p)))
-# hint: no bitcode of other libraries is linked
+# hint: name a file of LLVM bitcode that has it

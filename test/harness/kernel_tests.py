@@ -386,13 +386,13 @@ def judge_errors(text, code, stderr):
 
 
 def error_command(nereid, source, text):
-    """The command line of a file: its `# nereid:` line with %s for the file, by default `list %s`."""
+    """The command line of a file: its `# nereid:` line with %s for the file and %S for its folder, by default `list %s`."""
     found = directives(text, ["nereid"])
     words = []
     for word in re.findall(r'"[^"]*"|\'[^\']*\'|\S+', found[0][2] if found else "list %s"):
         if word[0] in "\"'":
             word = word[1:-1]
-        words.append(word.replace("%s", source))
+        words.append(word.replace("%s", source).replace("%S", os.path.dirname(source)))
     return [nereid] + words
 
 

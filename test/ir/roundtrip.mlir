@@ -117,6 +117,10 @@ func.func @arithmetic(%a: i32, %b: i32, %f: f32, %t: tensor<8xf32>) {
   %12 = tile.extern "__nv_tanhf" (%t) : (tensor<8xf32>) -> tensor<8xf32>
   // CHECK: tile.inline_asm "mov.b32 $0, $1;" "=r,r" pack 1 pure true(%{{.*}}) : (tensor<8xf32>) -> tensor<8xf32>
   %13 = tile.inline_asm "mov.b32 $0, $1;" "=r,r" pack 1 pure true (%t) : (tensor<8xf32>) -> tensor<8xf32>
+  // CHECK: tile.library_call "f" of "mine" "" pure false(%{{.*}}) : (tensor<8xf32>) -> tensor<8xi32>
+  %library = tile.library_call "f" of "mine" "" pure false (%t) : (tensor<8xf32>) -> tensor<8xi32>
+  // CHECK: tile.library_call "g" of "" "g.bc" pure true() : () -> i32
+  %answer = tile.library_call "g" of "" "g.bc" pure true () : () -> i32
   // CHECK: tile.map pack 1(%{{.*}})
   %14 = tile.map pack 1 (%t) : (tensor<8xf32>) -> tensor<8xf32> {
   ^bb0(%x: f32):

@@ -77,6 +77,12 @@ def annotated(y, N: tl.constexpr, B: tl.constexpr):
     COUNT: tl.constexpr = tl.cdiv(N, B)
     tl.store(y + tl.program_id(0) % COUNT, COUNT)
 
+# As Triton 3.9 spells what caches shall do.
+@triton.jit
+def cached(x, y):
+    tl.store(y, tl.load(x, cache_modifier="cg") + tl.load(x + 1, cache_modifier="none", eviction_policy="evict_normal"), cache_modifier="wt")
+
+# expect: cached(x=[1, 2]:f32) -> y:f32 == [3]
 # expect: hinted[2](x=iota(6), n=6, B=4) -> y == [1, 2, 3, 4, 5, 6]
 # expect: loops(x=[1, 2, 3]:f32, n=3) -> y == [6]
 # expect: hinted_in_loops(x=[0, 1, 2, 3, 4, 5, 6, 7]:f32, n=8, B=2) -> y == [2, 4, 10, 12]

@@ -237,7 +237,7 @@ def _chip(target):
 
 
 _options_of_code = ("num_warps", "num_stages", "num_ctas", "maxnreg", "debug", "enable_fp_fusion", "enable_reflect_ftz",
-                    "launch_pdl", "launch_cooperative_grid")
+                    "launch_pdl", "launch_cooperative_grid", "extern_libs")
 
 
 def compile(src, target=None, options=None, _env_vars=None):
