@@ -294,14 +294,17 @@ void Names::addTensors() {
   add("zeros", constant("zeros", 0));
   add("ones", constant("ones", 1));
   add("full", constant("full", std::nullopt));
-  add("values", specFunction("values", [](Interp &interp, NativeArguments &args) -> Value {
-        support::Array array = toArray(interp, args.required("data"));
-        auto tensor =
-            makeTensor(interp, args, array.shape(), dtypeArgument(interp, args.required("dtype")));
-        tensor->recipe = Recipe::Values;
-        tensor->values = std::move(array);
-        return Value(tensor);
-      }));
+  auto values = [](Interp &interp, NativeArguments &args) -> Value {
+    support::Array array = toArray(interp, args.required("data"));
+    auto tensor =
+        makeTensor(interp, args, array.shape(), dtypeArgument(interp, args.required("dtype")));
+    tensor->recipe = Recipe::Values;
+    tensor->values = std::move(array);
+    return Value(tensor);
+  };
+  // The second name is what lists of a command line become: a kernel's parameter may be `values`.
+  for (const char *name : {"values", "__values"})
+    add(name, specFunction("values", values));
 }
 
 // What a spec's functions give back, beside tensors.

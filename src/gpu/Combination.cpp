@@ -1,5 +1,7 @@
 #include "gpu/Combination.h"
 
+#include "gpu/LaneValue.h"
+
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
@@ -71,14 +73,33 @@ Value SharedArrays::address(unsigned i, Value index, int64_t further) {
 
 Tuple SharedArrays::load(Value index, int64_t further) {
   Tuple values;
-  for (unsigned i = 0; i < elements.size(); ++i)
+  for (unsigned i = 0; i < elements.size(); ++i) {
+    note("load", i, index);
     values.push_back(emitter.loadElement(address(i, index, further), elements[i]));
+  }
   return values;
 }
 
 void SharedArrays::store(Value index, int64_t further, ArrayRef<Value> values) {
-  for (unsigned i = 0; i < elements.size(); ++i)
+  for (unsigned i = 0; i < elements.size(); ++i) {
+    note("store", i, index);
     emitter.storeElement(address(i, index, further), elements[i], values[i]);
+  }
+}
+
+// An index that data tells has no banks to name.
+void SharedArrays::note(const char *what, unsigned i, Value index) {
+  std::array<int64_t, lanesPerWarp> indices;
+  for (unsigned lane = 0; lane < lanesPerWarp; ++lane) {
+    auto known = valueInLane(index, lane, emitter);
+    if (!known)
+      return;
+    indices[lane] = *known;
+  }
+  unsigned bytes = tile::bytesInMemory(elements[i]);
+  emitter.accesses.push_back(sharedAccess(emitter.loc(), what, bytes, 1, 1, [&](unsigned lane) {
+    return int64_t(offsets[i]) + indices[lane] * bytes;
+  }));
 }
 
 Value SharedArrays::moved(Value address, int64_t bytes) {

@@ -67,6 +67,7 @@ public:
 
 private:
   mlir::Value moved(mlir::Value address, int64_t bytes);
+  void note(const char *what, unsigned i, mlir::Value index);
 
   RegisterEmitter &emitter;
   llvm::SmallVector<mlir::Type> elements;

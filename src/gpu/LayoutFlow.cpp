@@ -1,6 +1,7 @@
 #include "gpu/LayoutFlow.h"
 
 #include "gpu/Layouts.h"
+#include "gpu/TileGpu.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 

@@ -4,6 +4,7 @@
 #include "gpu/TileGpu.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/MathExtras.h"
@@ -30,28 +31,36 @@ static unsigned registersOfTile(Value value) {
       registersOf(layoutOf(type)) * type.getElementType().getIntOrFloatBitWidth(), 32));
 }
 
-unsigned liveRegisters(scf::ForOp loop) {
-  Block &body = *loop.getBody();
+unsigned liveRegisters(Block &block) {
   llvm::DenseMap<Operation *, unsigned> numbers;
-  for (auto [number, op] : llvm::enumerate(body))
+  for (auto [number, op] : llvm::enumerate(block))
     numbers[&op] = unsigned(number);
   auto count = unsigned(numbers.size());
   SmallVector<int> changes(count + 2); // of the registers in front of each op
   auto add = [&](Value value, unsigned from) {
     unsigned registers = registersOfTile(value), last = from;
-    for (Operation *user : value.getUsers())
-      if (Operation *here = body.findAncestorOpInBlock(*user))
-        last = std::max(last, numbers[here]);
+    for (OpOperand &use : value.getUses())
+      if (Operation *here = block.findAncestorOpInBlock(*use.getOwner())) {
+        // What a loop starts from is what it carries.
+        bool isStart = here == use.getOwner() && isa<scf::ForOp>(here);
+        last = std::max(last, std::max(numbers[here], 1U) - unsigned(isStart));
+      }
     changes[from] += int(registers);
     changes[last + 1] -= int(registers);
   };
-  for (Value carried : loop.getRegionIterArgs())
-    add(carried, 0);
-  for (auto [number, op] : llvm::enumerate(body)) {
+  for (Value argument : block.getArguments())
+    add(argument, 0);
+  for (auto [number, op] : llvm::enumerate(block)) {
     // A product's sum takes the registers that it starts from.
     bool isProduct = isa<tile::DotOp>(op);
     for (Value result : op.getResults())
       add(result, unsigned(number) + unsigned(isProduct || op.hasTrait<OpTrait::Elementwise>()));
+    unsigned inside = 0;
+    for (Region &region : op.getRegions())
+      for (Block &inner : region)
+        inside = std::max(inside, liveRegisters(inner));
+    changes[number] += int(inside);
+    changes[number + 1] -= int(inside);
   }
   int live = 0, most = 0;
   for (int change : changes) {

@@ -1,13 +1,14 @@
-// How many registers a step of a loop needs at least.
+// About how many registers tiles take.
 #pragma once
 
-#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Block.h"
 
 namespace nereid::gpu {
 
-/// The most registers of a thread that tiles of data take at once in a step of an innermost loop of
-/// level 2: what steps carry, and what is loaded or computed of it until its last use. Masks,
-/// addresses and what is made of numbers alone are left out, so that the assembler takes more.
-unsigned liveRegisters(mlir::scf::ForOp loop);
+/// The most registers of a thread that tiles of data take at once in a block of level 2, such as a
+/// step of a loop, as its ops stand: what comes into it, and what is loaded or computed of it until
+/// its last use. Masks, addresses and what is made of numbers alone are left out, so that the
+/// assembler takes more.
+unsigned liveRegisters(mlir::Block &block);
 
 } // namespace nereid::gpu

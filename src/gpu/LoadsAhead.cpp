@@ -29,6 +29,7 @@ public:
     for (Operation &op : body)
       if (auto load = dyn_cast<tile::LoadOp>(op); load && isWanted(load) && canStartAhead(load))
         loads.push_back(load);
+    findEarlyLoads();
     // Single numbers that come with a row come ahead with it: it would wait for them.
     if (llvm::none_of(loads, [](tile::LoadOp load) { return tile::isTile(load); }))
       return;
@@ -114,13 +115,52 @@ private:
       }
     return false;
   }
-  bool canStartAhead(tile::LoadOp load) {
-    if (load.getIsVolatile())
-      return false;
+  bool isApartFromWrites(tile::LoadOp load) {
     BlockArgument argument =
         analysis::argumentOf(cast<tile::MemoryAccessOpInterface>(load.getOperation()));
-    return (written.empty() || (argument && !written.contains(argument))) &&
-           slice.add(loop, load->getOperands(), [](tile::LoadOp) { return false; });
+    return !load.getIsVolatile() && (written.empty() || (argument && !written.contains(argument)));
+  }
+  // What its addresses are loaded from must be known by the step's number, and what steps carry
+  // without such loads: of a later step that would have to be loaded in between.
+  bool canStartAhead(tile::LoadOp load) {
+    if (!isApartFromWrites(load))
+      return false;
+    StepSlice with = slice, withCarried = carriedSlice;
+    bool isKnown = with.add(loop, load->getOperands(), [&](tile::LoadOp index) {
+      StepSlice own;
+      return isApartFromWrites(index) && own.add(loop, index->getOperands());
+    });
+    for (unsigned i : with.carried)
+      isKnown = isKnown && withCarried.add(loop, body.getTerminator()->getOperand(i),
+                                           [](tile::LoadOp) { return false; });
+    if (!isKnown)
+      return false;
+    slice = std::move(with);
+    carriedSlice = std::move(withCarried);
+    return true;
+  }
+  void findEarlyLoads() {
+    for (Operation &op : body)
+      if (auto load = dyn_cast<tile::LoadOp>(op); load && slice.ops.contains(load)) {
+        early.push_back(load);
+        earlySlice.add(loop, load->getOperands());
+      }
+    llvm::erase_if(loads, [&](tile::LoadOp load) {
+      return llvm::is_contained(early, load) && !isWantedInStep(load);
+    });
+  }
+  // True if more comes of a load than addresses of those that start ahead.
+  bool isWantedInStep(tile::LoadOp load) {
+    SmallVector<Operation *> work = {load};
+    while (!work.empty())
+      for (Operation *user : work.pop_back_val()->getUsers()) {
+        if (llvm::is_contained(loads, dyn_cast<tile::LoadOp>(user)))
+          continue;
+        if (user->getBlock() != &body || user == body.getTerminator() || !isMemoryEffectFree(user))
+          return true;
+        work.push_back(user);
+      }
+    return false;
   }
 
   bool fits() {
@@ -128,8 +168,10 @@ private:
       return registersOfTiles() <= mostRegistersWithProducts;
     unsigned bytes = 0;
     for (tile::LoadOp load : loads)
+      bytes += distance * bytesOfThread(load);
+    for (tile::LoadOp load : early)
       bytes += bytesOfThread(load);
-    return distance * bytes <= mostBytesAhead &&
+    return bytes <= mostBytesAhead &&
            (distance == 1 || distance * instructionsOfStep() <= mostInstructionsAhead);
   }
   unsigned elementsOfThread(Type type) {
@@ -156,54 +198,83 @@ private:
     for (Type type : loop.getResultTypes())
       if (auto tile = dyn_cast<RankedTensorType>(type); tile && !isPointer(tile))
         count += registersOf(layoutOf(tile));
-    for (tile::LoadOp load : loads)
-      count += tile::isTile(load) ? registersOf(layoutOf(load.getType())) : 1;
+    for (const auto &some : {loads, early})
+      for (tile::LoadOp load : some)
+        count += tile::isTile(load) ? registersOf(layoutOf(load.getType())) : 1;
     return count;
   }
   static bool isPointer(RankedTensorType tile) { return isa<tile::PtrType>(tile.getElementType()); }
 
+  // What the addresses of a step's loads come from.
+  SmallVector<Value> startEarly(Value variable, Value active) {
+    IRMapping mapping;
+    mapping.map(loop.getInductionVar(), variable);
+    SmallVector<Value> values;
+    for (Operation &op : body) {
+      bool isEarly = llvm::is_contained(early, dyn_cast<tile::LoadOp>(op));
+      if (!isEarly && !earlySlice.ops.contains(&op))
+        continue;
+      Operation *copy = b.clone(op, mapping);
+      if (!isEarly)
+        continue;
+      later.addMask(cast<tile::LoadOp>(copy), active);
+      values.push_back(copy->getResult(0));
+    }
+    return values;
+  }
+
   // The loads of the step `ahead` steps behind that of `variable`, which begins with `carried`.
-  SmallVector<Value> start(Value variable, ValueRange carried, unsigned ahead, Value active) {
+  SmallVector<Value> start(Value variable, ValueRange carried, ValueRange indices, unsigned ahead,
+                           Value active) {
     IRMapping mapping;
     for (unsigned i : slice.carried)
       mapping.map(body.getArgument(i + 1), carried[i]);
     for (unsigned step = 0; step < ahead && !slice.carried.empty(); ++step) {
-      cloneStep(mapping, later.variableAt(variable, step), {});
+      mapping.map(loop.getInductionVar(), later.variableAt(variable, step));
+      for (Operation &op : body)
+        if (carriedSlice.ops.contains(&op))
+          b.clone(op, mapping);
       IRMapping next;
       for (unsigned i : slice.carried)
         next.map(body.getArgument(i + 1),
                  mapping.lookupOrDefault(body.getTerminator()->getOperand(i)));
       mapping = next;
     }
-    return cloneStep(mapping, later.variableAt(variable, ahead), active);
-  }
-
-  // What the loads of a step need, and with `active` the loads.
-  SmallVector<Value> cloneStep(IRMapping &mapping, Value variable, Value active) {
-    mapping.map(loop.getInductionVar(), variable);
+    mapping.map(loop.getInductionVar(), later.variableAt(variable, ahead));
+    for (auto [load, value] : llvm::zip(early, indices))
+      mapping.map(load.getResult(), value);
     SmallVector<Value> values;
     for (Operation &op : body) {
       auto load = dyn_cast<tile::LoadOp>(op);
-      bool isAhead = active && load && llvm::is_contained(loads, load);
+      bool isAhead = load && llvm::is_contained(loads, load);
       if (!isAhead && !slice.ops.contains(&op))
         continue;
-      Operation *copy = b.clone(op, mapping);
-      if (isAhead) {
-        later.addMask(cast<tile::LoadOp>(copy), active);
-        values.push_back(copy->getResult(0));
+      if (!load || !llvm::is_contained(early, load)) {
+        Operation *copy = b.clone(op, mapping);
+        if (load)
+          later.addMask(cast<tile::LoadOp>(copy), active);
       }
+      if (isAhead)
+        values.push_back(mapping.lookup(load.getResult()));
     }
     return values;
   }
 
-  // A step that begins with `carried` and with what waits for it and for those behind it; gives
-  // both for the next one. Where nothing more starts ahead, what waits at the end is of no step.
+  // A step that begins with `carried`, with what waits for it and for those behind it, and with
+  // what the addresses of the next loads come from; gives all of it for the next one. Where nothing
+  // more starts ahead, what waits at the end is of no step.
   SmallVector<Value> step(Value variable, ValueRange state, bool startsAhead) {
     size_t carried = loop.getNumRegionIterArgs();
-    ValueRange waiting = state.drop_front(carried);
+    SmallVector<Value> indices(state.take_back(early.size()));
+    ValueRange waiting = state.drop_front(carried).drop_back(early.size());
     SmallVector<Value> next(waiting.take_back(loads.size()));
-    if (startsAhead)
-      next = start(variable, state.take_front(carried), distance, later.runs(variable, distance));
+    if (startsAhead) {
+      next = start(variable, state.take_front(carried), indices, distance,
+                   later.runs(variable, distance));
+      if (!early.empty())
+        indices = startEarly(later.variableAt(variable, distance + 1),
+                             later.runs(variable, distance + 1));
+    }
     IRMapping mapping;
     mapping.map(loop.getInductionVar(), variable);
     mapping.map(loop.getRegionIterArgs(), state.take_front(carried));
@@ -217,6 +288,7 @@ private:
       results.push_back(mapping.lookupOrDefault(result));
     llvm::append_range(results, waiting.drop_front(loads.size()));
     llvm::append_range(results, next);
+    llvm::append_range(results, indices);
     return results;
   }
 
@@ -252,12 +324,16 @@ private:
     Value any =
         b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, lower, loop.getUpperBound());
     SmallVector<Value> state(loop.getInitArgs());
-    for (unsigned ahead = 0; ahead < distance; ++ahead) {
-      Value active = ahead == 0
-                         ? any
-                         : b.create<arith::AndIOp>(loc, any, later.runs(lower, ahead)).getResult();
-      llvm::append_range(state, start(lower, loop.getInitArgs(), ahead, active));
-    }
+    auto runsFromStart = [&](unsigned ahead) -> Value {
+      return ahead == 0 ? any : b.create<arith::AndIOp>(loc, any, later.runs(lower, ahead));
+    };
+    SmallVector<SmallVector<Value>> indices(distance + 1);
+    for (unsigned ahead = 0; ahead <= distance && !early.empty(); ++ahead)
+      indices[ahead] = startEarly(later.variableAt(lower, ahead), runsFromStart(ahead));
+    for (unsigned ahead = 0; ahead < distance; ++ahead)
+      llvm::append_range(
+          state, start(lower, loop.getInitArgs(), indices[ahead], ahead, runsFromStart(ahead)));
+    llvm::append_range(state, indices[distance]);
     if (distance == 1) {
       auto made = emptyLoop(lower, loop.getUpperBound(), loop.getStep(), state);
       b.setInsertionPointToStart(made.getBody());
@@ -285,7 +361,10 @@ private:
   OpBuilder b;
   StepsAhead later{loop, b};
   SmallVector<tile::LoadOp> loads;
-  StepSlice slice; // what gives their addresses and masks
+  StepSlice slice;                 // what gives their addresses and masks
+  StepSlice carriedSlice;          // and of that the carried values of the next step
+  SmallVector<tile::LoadOp> early; // the loads of `slice`, which start a step before `loads`
+  StepSlice earlySlice;
   bool hasProducts = false;
   llvm::SmallDenseSet<BlockArgument> written;
   unsigned distance = 0;

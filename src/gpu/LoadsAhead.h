@@ -12,6 +12,13 @@ namespace nereid::gpu {
 ///   for i: f(load(p + i))      =>      x = load(p + 0)
 ///                                      for i: next = load(p + i + 1); f(x); x = next
 ///
+/// Or of loads whose addresses come so (a page table, numbers of rows), which then start one step
+/// before those that wait for them:
+///
+///   for i: f(load(p + load(t + i)))    =>      x = load(p + load(t + 0)), at = load(t + 1)
+///                                              for i: next = load(p + at); at = load(t + i + 2)
+///                                                     f(x); x = next
+///
 /// With several steps under way so many stand in a row in the loop, so that what waits stays in its
 /// registers: to move it to others is to wait for its load.
 ///

@@ -466,7 +466,7 @@ uint64_t RegisterEmitter::mostOfStep(scf::ForOp loop) const {
   if (warps >= 8)
     return chip.sharedBytesPerBlock;
   constexpr unsigned forAddresses = 64; // and for all else that is no tile of data
-  unsigned registers = std::min(liveRegisters(loop) + forAddresses, 255U);
+  unsigned registers = std::min(liveRegisters(*loop.getBody()) + forAddresses, 255U);
   unsigned blocks = std::max(target::occupancy(chip, warps, registers, 0).blocks, 1U);
   uint64_t most = chip.sharedBytesPerBlock;
   while (most > small && target::occupancy(chip, warps, registers, most).blocks < blocks)

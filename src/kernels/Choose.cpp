@@ -150,6 +150,9 @@ configOf(const Variant &variant, const engine::Bindings &bindings) {
 
 // The most that a size may be larger or smaller than a measured one.
 constexpr double farthest = 3; // log2 of 8
+/// What was measured on a device with the same code counts as far as a size that is half a doubling
+/// off: a configuration depends on the shape more than on a sibling's clock or memory.
+constexpr double ofSibling = 0.25;
 
 } // namespace
 
@@ -213,10 +216,9 @@ Result<Chosen> Tables::choose(const Bound &bound, const Device &device) const {
       double distance;
       if (!serves(row, distance))
         continue;
-      // What was measured on this device goes before what was on its siblings, then the nearest
-      // shape, then the fastest.
+      // The nearest goes first, then what was measured on this device, then the fastest.
       auto rank = [&](const Measured &one, double apart) {
-        return std::tuple(isOfOther(one), apart, one.seconds);
+        return std::tuple(apart + (isOfOther(one) ? ofSibling : 0), isOfOther(one), one.seconds);
       };
       if (!best.measured || rank(row, distance) < rank(*best.measured, best.distance))
         best = {row.variant, {}, &row, distance};

@@ -12,8 +12,10 @@
 #include "gpu/Layouts.h"
 #include "gpu/Libdevice.h"
 #include "gpu/LineInfo.h"
+#include "gpu/LiveRegisters.h"
 #include "gpu/LoadsAhead.h"
 #include "gpu/LoopOverPrograms.h"
+#include "gpu/MachineCode.h"
 #include "gpu/MergeReductions.h"
 #include "gpu/OperandsInFragments.h"
 #include "gpu/PipelineLoads.h"
@@ -212,6 +214,7 @@ struct GpuCode {
   OwningOpRef<ModuleOp> pipelined; ///< sites of records are ops of it
   gpu::EmittedKernel emitted;
   std::optional<gpu::Cubin> cubin;
+  bool isTooNarrow = false;                       ///< it stops before it is assembled
   std::vector<gpu::InstructionFact> instructions; ///< if wanted
 
   /// What a launch gives a program.
@@ -265,6 +268,7 @@ struct CodeRequest {
   unsigned warps;
   bool wantsFacts;
   DiagnosticCollector &reports;
+  bool mayWiden = false; ///< code that spills much is given up for that of more warps
 };
 
 // Gives every tile a place in the threads.
@@ -387,6 +391,21 @@ gpu::AssemblyFacts factsOf(ModuleOp module, const CodeRequest &request, const Gp
   return facts;
 }
 
+// True of code that is known to spill before it is assembled, which for such code takes many
+// seconds. What is live at once is counted as the ops stand. The assembler keeps to that where
+// thousands of instructions do one op after the other; those of products it moves.
+//
+//   Liger's jsd, 4, 8 and 16 warps: 1536, 768 and 384 registers live, 15,000, 7,200 and 500 spilled
+//   fla's kda, a warp: 752 live, none spilled; 912 and 400; two warps: 1110 and 1500
+bool wantsWiderCode(ModuleOp pipelined) {
+  constexpr unsigned most = 512, mostWithProducts = 1024;
+  FunctionOpInterface kernel = analysis::findKernel(pipelined);
+  bool hasProducts = false;
+  kernel->walk([&](tile::DotOp) { hasProducts = true; });
+  return gpu::liveRegisters(kernel.getFunctionBody().front()) >
+         (hasProducts ? mostWithProducts : most);
+}
+
 // Every tile in the threads, and then code for one of them. `module` is at level 1 and changes.
 Result<GpuCode> codeFor(ModuleOp module, const CodeRequest &request) {
   const target::GpuChip &chip = request.chip;
@@ -419,12 +438,17 @@ Result<GpuCode> codeFor(ModuleOp module, const CodeRequest &request) {
   if (request.wantsFacts)
     out.instructions = gpu::instructionFacts(*out.emitted.module);
   std::string ptxas = gpu::findPtxas(request.options.ptxas);
+  bool isAssembled = request.stage > GpuStage::Ptx && request.options.assemble && !ptxas.empty();
+  if (isAssembled && request.mayWiden && wantsWiderCode(*out.pipelined)) {
+    out.isTooNarrow = true;
+    return out;
+  }
   if (Status status = writePtx(module, name, request, ptxas, out); !status)
     return status.takeError();
   if (request.stage == GpuStage::Llvm)
     return out;
   gpu::AssemblyFacts facts = factsOf(module, request, out);
-  if (request.stage == GpuStage::Ptx || !request.options.assemble || ptxas.empty())
+  if (!isAssembled)
     return stopped(gpu::limitedUnseen(out.text, chip, facts));
   auto assembled = gpu::assembleKernel(ptxas, out.text, chip, facts);
   if (!assembled)
@@ -481,21 +505,45 @@ ChosenCode codeLoopingIfFree(ModuleOp module, const CodeRequest &request) {
 ChosenCode codeInEnoughWarps(ModuleOp module, CodeRequest request) {
   constexpr uint32_t fewSpills = 256;
   constexpr unsigned mostWarps = 16;
+  // Of the instructions that are issued: what costs nothing, and what costs less than programs that
+  // run beside it, which cover for each other's waits.
+  constexpr double hardlyAny = 1.0 / 64, few = 1.0 / 32;
+  auto mayWiden = [&] { return 2 * request.warps <= mostWarps && isFreeOfWarps(module); };
+  request.mayWiden = mayWiden();
   ChosenCode chosen = codeLoopingIfFree(module, request);
   Result<GpuCode> &code = chosen.code;
+  auto share = [&] {
+    auto read = code->cubin ? gpu::readMachineCode(code->cubin->code) : std::nullopt;
+    return read ? read->spilledShare : 1;
+  };
   auto isTooNarrow = [&] {
-    return code ? code->spilledBytes() > fewSpills
+    return code ? code->isTooNarrow || (code->spilledBytes() > fewSpills && share() > hardlyAny)
                 : code.error().what.find("Register allocation failed") != std::string::npos;
   };
-  while ((request.warps *= 2) <= mostWarps && isTooNarrow() && isFreeOfWarps(module)) {
+  auto blocks = [&](const GpuCode &one) {
+    unsigned registers = one.cubin ? one.cubin->registers : 0;
+    return target::occupancy(request.chip, one.warps, registers, one.emitted.sharedBytes).blocks;
+  };
+  auto isBetter = [&](const GpuCode &wider) {
+    return code->isTooNarrow || (wider.spilledBytes() <= code->spilledBytes() / 2 &&
+                                 (share() > few || blocks(wider) >= blocks(*code)));
+  };
+  while (mayWiden() && isTooNarrow()) {
+    request.warps *= 2;
+    request.mayWiden = mayWiden();
     OwningOpRef<ModuleOp> lowered = module.clone();
     auto wider = codeFor(*lowered, request);
-    if (code && (!wider || wider->spilledBytes() > code->spilledBytes() / 2))
+    if (code && (!wider || !isBetter(*wider)))
       break;
     code = std::move(wider);
     chosen.loopsOverPrograms = false;
   }
-  return chosen;
+  if (!code || !code->isTooNarrow)
+    return chosen;
+  // More warps can't be had.
+  request.warps = code->warps;
+  request.mayWiden = false;
+  return codeLoopingIfFree(module, request);
 }
 
 // Adds the machine code, if it is there, and the PTX, which newer chips take.

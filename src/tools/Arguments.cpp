@@ -232,7 +232,7 @@ Result<Value> CallArguments::evaluate(const std::string &name, const std::string
   // `[1, 2]:i8`: a list of values with their dtype.
   static const std::regex typed(R"(^\s*(\[.*\])\s*:\s*(\w+)\s*$)");
   if (std::smatch match; std::regex_match(text, match, typed))
-    source = "values(" + match[1].str() + ", " + match[2].str() + ")";
+    source = "__values(" + match[1].str() + ", " + match[2].str() + ")";
   source = outsideQuotes(source, shapesToTuples);
   auto parsed = syntax::parseExpression(source, "<" + name + ">");
   if (!parsed.module) {

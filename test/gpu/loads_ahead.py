@@ -3,6 +3,9 @@
 # RUN: nereid compile %s:unasked --signature "*fp32:16, *fp32:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix NONE
 # RUN: nereid compile %s:in_place --signature "*fp32:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix NONE
 # RUN: nereid compile %s:chased --signature "*fp32:16, *fp32:16, *i32:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix CHASED
+# RUN: nereid compile %s:numbered --signature "*fp32:16, *fp32:16, *i32:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix KEPT
+# RUN: nereid compile %s:renumbered --signature "*fp32:16, *fp32:16, *i32:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix NONE
+# RUN: nereid compile %s:paged --signature "*fp16:16, *fp16:16, *fp16:16, *i32:16, *fp32:16, i32, i32" --target sm_90a --emit gpu | FileCheck %s --check-prefix PAGED
 # RUN: nereid compile %s:locked --signature "*fp32:16, *fp32:16, *i32:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix NONE
 # RUN: nereid compile %s:with_numbers --signature "*fp32:16, *fp32:16, *fp32:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix NUMBERS
 # RUN: nereid compile %s:numbers_alone --signature "*fp32:16, *fp32:16, i32:16" --target sm_90a --emit gpu | FileCheck %s --check-prefix NONE
@@ -64,19 +67,69 @@ def in_place(x, M):
         tl.store(x + row * 1024 + columns, tile - tl.max(tile, axis=0))
 
 
-# The number of the row starts ahead, what it leads to does not.
+# What the numbers lead to starts one step ahead, and the numbers a step before that.
 # CHASED: tile.load {{.*}}i32
-# CHASED: scf.for {{.*}} -> (tensor<1024xi32{{.*}}>)
-# CHASED: tile.load {{.*}}i32
-# CHASED: tile.load {{.*}}f32
+# CHASED: %[[LATER:.*]] = tile.load {{.*}}i32
+# CHASED: %[[FIRST:.*]] = tile.load {{.*}}f32
+# CHASED: scf.for {{.*}} iter_args(%[[ROW:.*]] = %[[FIRST]], %[[PLACES:.*]] = %[[LATER]]) -> (tensor<1024xf32{{[^>]*}}>, tensor<1024xi32{{[^>]*}}>)
+# CHASED: tile.addptr %{{.*}}, %[[PLACES]]
+# CHASED: %[[NEXT:.*]] = tile.load {{.*}} mask {{.*}}f32
+# CHASED: %[[AFTER:.*]] = tile.load {{.*}} mask {{.*}}i32
+# CHASED: tile.store %{{.*}}, %[[ROW]]
 # CHASED-NOT: tile.load
-# CHASED: scf.yield
+# CHASED: scf.yield %[[NEXT]], %[[AFTER]]
 @triton.jit
 def chased(x, y, index, M):
     columns = tl.arange(0, 1024)
     for row in tl.range(tl.program_id(0), M, tl.num_programs(0), num_stages=2):
         places = tl.load(index + row * 1024 + columns)
         tl.store(y + row * 1024 + columns, tl.load(x + places))
+
+
+# Numbers that a step wants by themselves, too, wait with what they lead to.
+# KEPT: scf.for {{.*}} iter_args(%[[NUMBER:[a-z0-9]*]] = %{{[0-9]*}}, %{{[a-z0-9]*}} = %{{[0-9]*}}, %[[LATER:[a-z0-9]*]] = %{{[0-9]*}}) -> (i32, tensor<1024xf32{{[^>]*}}>, i32)
+# KEPT: tile.load {{.*}} mask {{.*}}f32
+# KEPT: %[[AFTER:.*]] = tile.load {{.*}} mask {{.*}} -> i32
+# KEPT: arith.sitofp %[[NUMBER]]
+# KEPT-NOT: tile.load
+# KEPT: scf.yield %[[LATER]], %{{[0-9]*}}, %[[AFTER]]
+@triton.jit
+def numbered(x, y, index, M):
+    columns = tl.arange(0, 1024)
+    for row in tl.range(tl.program_id(0), M, tl.num_programs(0), num_stages=2):
+        place = tl.load(index + row)
+        tl.store(y + row * 1024 + columns, tl.load(x + place * 1024 + columns) + place.to(tl.float32))
+
+
+# The step stores the numbers of the next one.
+@triton.jit
+def renumbered(x, y, index, M):
+    columns = tl.arange(0, 1024)
+    for row in tl.range(tl.program_id(0), M, tl.num_programs(0), num_stages=2):
+        place = tl.load(index + row)
+        tl.store(y + row * 1024 + columns, tl.load(x + place * 1024 + columns))
+        tl.store(index + row + 1, place + 1)
+
+
+# Pages of which the keys are no copies, since the stride of their rows is not known to be even: they start a step
+# ahead, in front of the wait for the values' copies.
+# PAGED: scf.for {{.*}} -> (tensor<16x64xf32{{[^>]*}}>, i32, i32, tensor<64x16xf16{{[^>]*}}>, i32)
+# PAGED: tile.load {{.*}} mask {{.*}}f16
+# PAGED: tile.load {{.*}} mask {{.*}} -> i32
+# PAGED: tilegpu.wait_copies
+# PAGED-NOT: tile.load
+# PAGED: scf.yield
+@triton.jit
+def paged(q, keys, values, table, out, pages, stride):
+    i, d, n = tl.arange(0, 16), tl.arange(0, 64), tl.arange(0, 16)
+    a = tl.load(q + i[:, None] * 64 + d[None, :])
+    acc = tl.zeros([16, 64], tl.float32)
+    for page in range(pages):
+        at = tl.load(table + page)
+        k = tl.load(keys + at * 1024 + d[:, None] * stride + n[None, :])
+        v = tl.load(values + at * 1024 + n[:, None] * 64 + d[None, :])
+        acc += tl.dot(tl.dot(a, k).to(tl.float16), v)
+    tl.store(out + i[:, None] * 64 + d[None, :], acc)
 
 
 # What waits for other programs orders the loads behind it.

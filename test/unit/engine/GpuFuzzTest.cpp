@@ -146,6 +146,7 @@ void expectFaultsOfCodeCaught(const char *chip, std::span<const Fault> faults) {
              std::chrono::seconds(numberFrom("NEREID_FUZZ_SECONDS", 60));
   std::atomic<unsigned> next = 1, caught = 0;
   std::vector<std::atomic<bool>> isCaught(faults.size());
+  std::vector<std::atomic<unsigned>> planted(faults.size());
   auto work = [&] {
     for (unsigned seed; (seed = next++) < 3000 && caught < faults.size() &&
                         std::chrono::steady_clock::now() < end;) {
@@ -162,6 +163,7 @@ void expectFaultsOfCodeCaught(const char *chip, std::span<const Fault> faults) {
             std::sregex_iterator(code.ptx.begin(), code.ptx.end(), patterns[i]), {});
         if (places.empty())
           continue;
+        ++planted[i];
         const std::smatch &place = places[seed % places.size()];
         Code edited = code;
         edited.ptx.replace(size_t(place.position()), size_t(place.length()),
@@ -179,7 +181,7 @@ void expectFaultsOfCodeCaught(const char *chip, std::span<const Fault> faults) {
   other.join();
   for (size_t i = 0; i < faults.size(); ++i)
     if (!isCaught[i])
-      std::printf("not caught: %s\n", faults[i].pattern);
+      std::printf("not caught: %s, in %u kernels\n", faults[i].pattern, planted[i].load());
   EXPECT_TRUE(next < 3000 || caught == faults.size()) << "not for want of time";
   std::printf("%u of %zu planted miscompiles caught in %u kernels\n", caught.load(), faults.size(),
               next.load());
@@ -230,6 +232,7 @@ TEST(GpuFuzz, CatchesPlantedMiscompiles) {
       {"(selp\\.b32\\s+\\S+) (\\S+), (\\S+), ", "$1 $3, $2, "},
       {"mul\\.hi\\.u32", "mul.hi.s32"},
       {"cvt\\.s32\\.s8", "cvt.u32.u8"},
+      {"cvt\\.u64\\.u32", "cvt.s64.s32"},
       {"cvt\\.rzi\\.", "cvt.rni."},
       {"bfe\\.u32", "bfe.s32"},
       {"max\\.f32", "max.NaN.f32"},

@@ -122,6 +122,25 @@ TEST_F(GpuKernels, MachineCodeTellsWhatWaitsTogether) {
     ASSERT_TRUE(code) << chip.name;
     EXPECT_EQ(code->bytesTogether, 8) << chip.name;
   }
+  // A word of a thread's own memory is read and written, in a loop or behind it.
+  auto spillsIn = [&](bool isInLoop, const target::GpuChip &chip) {
+    std::string spill = "and.b32 %n2, %n1, 4092;\ncvt.u64.u32 %p2, %n2;\nadd.u64 %p3, %p1, %p2;\n"
+                        "st.local.f32 [%p3], %f0;\nld.local.f32 %f1, [%p1];\n"
+                        "add.f32 %f0, %f0, %f1;\n";
+    auto code = codeOf(".local .align 4 .b8 mine[4096];\n.reg .pred %q;\n.reg .b32 %n<4>;\n"
+                       "mov.u64 %p1, mine;\nld.global.f32 %f0, [%p0];\nmov.u32 %n0, 0;\nL:\n"
+                       "ld.volatile.global.u32 %n1, [%p0+4];\n" +
+                           (isInLoop ? spill : "") +
+                           "add.u32 %n0, %n0, 1;\nsetp.lt.u32 %q, %n0, %n1;\n@%q bra L;\n" +
+                           (isInLoop ? "" : spill) + "st.global.f32 [%p0], %f0;\n",
+                       chip);
+    return code ? code->spilledShare : -1;
+  };
+  for (const target::GpuChip &chip : target::gpuChips()) {
+    EXPECT_GT(spillsIn(true, chip), 0.1) << chip.name;
+    EXPECT_GT(spillsIn(false, chip), 0) << chip.name;
+    EXPECT_LT(spillsIn(false, chip), 0.05) << chip.name;
+  }
   std::vector<uint8_t> none(200);
   EXPECT_FALSE(gpu::readMachineCode(none));
   EXPECT_FALSE(gpu::readMachineCode({}));

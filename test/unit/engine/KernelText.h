@@ -211,16 +211,55 @@ protected:
 
   std::string pointers(unsigned array, const Tile &offsets, Access access) {
     touch(array, access);
+    if (access == Access::Read && offsets.element == "i32" && chance(6))
+      return bytePlaces(array, offsets);
     return pointersTo("%p" + std::to_string(array), arrayElementsText[array], offsets);
   }
 
+  // Offsets of a byte without sign, of which some wrap around to the start of the array.
+  std::string bytePlaces(unsigned array, const Tile &offsets) {
+    std::string bytes = type(offsets.shape, "i8");
+    Tile narrow = define(offsets.shape, "i8",
+                         "arith.trunci " + offsets.name + " : " + type(offsets) + " to " + bytes);
+    Tile start =
+        define(offsets.shape, "i8",
+               "arith.constant dense<" + std::to_string(int(pick(256)) - 128) + "> : " + bytes);
+    Tile moved = define(offsets.shape, "i8",
+                        "arith.addi " + narrow.name + ", " + start.name + " : " + bytes);
+    return placed("%p" + std::to_string(array), arrayElementsText[array], moved, " unsigned");
+  }
+
   std::string pointersTo(const std::string &base, const std::string &element, const Tile &offsets) {
+    if (offsets.element == "i32" && chance(8))
+      return farPlaces(base, element, offsets);
+    return placed(base, element, offsets, "");
+  }
+
+  // Far behind a pointer that is as far in front of the array: offsets without sign, of which all
+  // or the last ones would be negative with one.
+  std::string farPlaces(const std::string &base, const std::string &element, const Tile &offsets) {
+    const int64_t most = int64_t(1) << 32,
+                  starts[] = {most - arrayElements, most / 2, most / 2 - 16, most / 2 - 5};
+    int64_t start = starts[pick(4)];
+    std::string far = fresh(), before = fresh(), pointer = "!tile.ptr<" + element + ">";
+    text << "  " << far << " = arith.constant " << -start << " : i64\n  " << before
+         << " = tile.addptr " << base << ", " << far << " : " << pointer << ", i64\n";
+    Tile by =
+        define(offsets.shape, "i32",
+               "arith.constant dense<" + std::to_string(int32_t(start)) + "> : " + type(offsets));
+    Tile moved = define(offsets.shape, "i32",
+                        "arith.addi " + offsets.name + ", " + by.name + " : " + type(offsets));
+    return placed(before, element, moved, " unsigned");
+  }
+
+  std::string placed(const std::string &base, const std::string &element, const Tile &offsets,
+                     const char *sign) {
     std::string pointer = "!tile.ptr<" + element + ">";
     std::string splat = fresh(), sum = fresh();
     std::string types = type(offsets.shape, pointer);
     text << "  " << splat << " = tile.splat " << base << " : " << pointer << " -> " << types
-         << "\n  " << sum << " = tile.addptr " << splat << ", " << offsets.name << " : " << types
-         << ", " << type(offsets) << "\n";
+         << "\n  " << sum << " = tile.addptr " << splat << ", " << offsets.name << sign << " : "
+         << types << ", " << type(offsets) << "\n";
     return sum;
   }
 

@@ -31,6 +31,20 @@ std::string rows(int stages) {
   return text.replace(text.find("STAGES"), 6, std::to_string(stages));
 }
 
+// The same of the rows that a table names. It ends behind `last`.
+std::string namedRows(int stages) {
+  std::string text = rows(stages);
+  auto replace = [&](const char *from, const char *to) {
+    text.replace(text.find(from), std::string_view(from).size(), to);
+  };
+  replace("%y: !tile.ptr<f32>,", "%y: !tile.ptr<f32>, %table: !tile.ptr<i32>,");
+  replace("%start = arith.muli %row, %width : i32",
+          R"(%named = tile.addptr %table, %row : !tile.ptr<i32>, i32
+        %place = tile.load %named : !tile.ptr<i32> -> i32
+        %start = arith.muli %place, %width : i32)");
+  return text;
+}
+
 struct Range {
   int first, last, step;
 };
@@ -57,6 +71,30 @@ TEST_P(LoadsAhead, GiveWhatTheLoopGives) {
   // One for each step ahead, and as many in the loop, whose steps stand in a row.
   EXPECT_EQ(loads, stages == 1 ? 1 : 2 * unsigned(stages - 1));
   kernel.tensor("x", x).tensor("y", y).value(range.first).value(range.last).value(range.step).run();
+  EXPECT_EQ(y, wanted);
+  EXPECT_TRUE(kernel.findings.empty());
+}
+
+// Neither a row nor a number of the table is read behind the last one.
+TEST_P(LoadsAhead, GiveWhatTheRowsOfATableGive) {
+  auto [stages, range] = GetParam();
+  std::vector<int32_t> table;
+  for (int row = 0; row < std::max(range.last, 1); ++row)
+    table.push_back(row ^ 1);
+  std::vector<float> x(64 * size_t(*std::max_element(table.begin(), table.end()) + 1));
+  std::vector<float> y(x.size()), wanted(x.size()), sum(64);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = float(i % 97);
+  for (int row = range.first; row < range.last; row += range.step)
+    for (size_t i = 0, at = size_t(table[size_t(row)]) * 64; i < 64; ++i)
+      wanted[at + i] = sum[i] += x[at + i];
+  Kernel kernel(namedRows(stages));
+  ASSERT_TRUE(kernel.module);
+  auto function = *kernel.module->getOps<mlir::func::FuncOp>().begin();
+  gpu::startLoadsAhead(function, 1);
+  ASSERT_TRUE(mlir::succeeded(mlir::verify(*kernel.module)));
+  kernel.tensor("x", x).tensor("y", y).tensor("table", table);
+  kernel.value(range.first).value(range.last).value(range.step).run();
   EXPECT_EQ(y, wanted);
   EXPECT_TRUE(kernel.findings.empty());
 }

@@ -85,11 +85,12 @@ TEST(Library, TakesTheNearestMeasuredShape) {
     Library library = must(Library::create(engine, {.tuned = tables.folder.string()}));
     return must(library.choose(Softmax{.x = x, .y = x}));
   };
-  auto row = [&](const std::string &target, const std::string &on, int block, double seconds) {
+  auto row = [&](const std::string &target, const std::string &on, int block, double seconds,
+                 int columns = 1000) {
     return R"({"variant": "forward.online", "target": ")" + target + R"(", "device": ")" + on +
-           R"(", "case": {"M": 8, "N": 1000, "dtype": "f32"}, "config": {"BLOCK": )" +
-           std::to_string(block) + R"(, "num_warps": 2}, "seconds": )" + std::to_string(seconds) +
-           "}";
+           R"(", "case": {"M": 8, "N": )" + std::to_string(columns) +
+           R"(, "dtype": "f32"}, "config": {"BLOCK": )" + std::to_string(block) +
+           R"(, "num_warps": 2}, "seconds": )" + std::to_string(seconds) + "}";
   };
   std::string elsewhere = row("sm_80", "another", 256, 1), other = row("sm_90a", "another", 128, 1);
   Choice choice = choose(other + "," + elsewhere);
@@ -99,6 +100,13 @@ TEST(Library, TakesTheNearestMeasuredShape) {
   // What was measured here goes first, however slow.
   EXPECT_EQ(choose(elsewhere + "," + row("sm_80", device.description(), 512, 2)).configuration,
             "BLOCK=512 num_warps=2 num_stages=3");
+  // A shape that is little off, too; one of twice the columns stands behind a sibling's own.
+  auto beside = [&](int columns) {
+    return choose(elsewhere + "," + row("sm_80", device.description(), 512, 2, columns))
+        .configuration.substr(0, 9);
+  };
+  EXPECT_EQ(beside(1200), "BLOCK=512");
+  EXPECT_EQ(beside(2000), "BLOCK=256");
   std::_Exit(testing::Test::HasFailure() ? 1 : 0);
 }
 
