@@ -310,6 +310,7 @@ Result<std::string> compile(ModuleOp module, CpuStage stage, const CpuOptions &o
   code.arenaBytes = uint32_t(plan.arenaBytes());
   code.flags = (facts.mayWait ? support::CodeYields : 0) |
                (emitted.sites.empty() ? 0 : support::CodeRecords) |
+               (facts.isAtomic ? support::CodeAtomics : 0) |
                facts.sharedAxes * support::CodeSharesX;
   for (const cpu::AccessLine &line : lines)
     builder->lines.push_back(
