@@ -342,6 +342,7 @@ KernelFacts kernelFacts(FunctionOpInterface kernel) {
     auto access = dyn_cast<tile::MemoryAccessOpInterface>(op);
     if (!access)
       return;
+    facts.isAtomic |= access.isAtomicAccess();
     uint8_t flags = (access.readsMemory() ? support::AccessRead : 0) |
                     (access.writesMemory() ? support::AccessWrite : 0) |
                     (access.isAtomicAccess() ? support::AccessAtomic : 0);

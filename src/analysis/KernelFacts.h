@@ -29,7 +29,8 @@ struct KernelFacts {
   std::vector<ArgumentSlot> slots; ///< one an argument of the function, in order
   uint32_t packedBytes = 0;
   uint32_t gridRank = 1;
-  bool mayWait = false; ///< a loop ends by what another program writes
+  bool mayWait = false;  ///< a loop ends by what another program writes
+  bool isAtomic = false; ///< some memory is changed or read atomically
   /// Bit a is set if programs that differ along axis a of the grid alone read some of the same
   /// memory: one of the larger tiles that loops or products read stands where it stands for all.
   uint8_t sharedAxes = 0;

@@ -121,9 +121,8 @@ struct AtomicRMWLanes : LaneModel<AtomicRMWLanes, tile::AtomicRMWOp> {
     auto shape = tile::shapeOf(atomic.getType());
     if (shape.empty())
       return forEachElement(op, emitter, atomic.getMask(), [&](const Lanes &where) -> Value {
-        return emitAtomic(emitter, op, atomic.getKind(), atomic.getSem(),
-                          emitter.lanes(atomic.getPointer(), where),
-                          emitter.lanes(atomic.getValue(), where));
+        return changeOne(atomic, emitter.lanes(atomic.getPointer(), where),
+                         emitter.lanes(atomic.getValue(), where), emitter);
       });
     unsigned dim = LaneEmitter::preferredDim(shape);
     bool isRange = emitter.axes.facts(atomic.getPointer()).contiguity[dim] >= shape[dim];
@@ -164,6 +163,27 @@ struct AtomicRMWLanes : LaneModel<AtomicRMWLanes, tile::AtomicRMWOp> {
     Value mask = atomic.getMask();
     if (mask && emitter.assumedMask(mask) == false && atomic.getResult().use_empty())
       return;
+    // Lanes that lie side by side differ, so that they may change as a vector.
+    if (where.width > 1 && atomic.getResult().use_empty() && needsNoLockAlone(atomic) &&
+        isAdjacent(emitter, atomic.getPointer(), where))
+      return emitter.either(
+          emitter.program.isAlone, [&] { changeAlone(atomic, where, emitter); },
+          [&] { changeLocked(atomic, where, emitter); });
+    changeLocked(atomic, where, emitter);
+  }
+
+  static void changeAlone(tile::AtomicRMWOp atomic, const Lanes &where, LaneEmitter &emitter) {
+    Type element = tile::elementType(atomic.getType());
+    Value pointer = emitter.lanes(atomic.getPointer(), where.first());
+    Value value = emitter.lanes(atomic.getValue(), where);
+    Value mask = maskLanes(emitter, atomic.getMask(), where);
+    Value old = emitter.loadElements(pointer, element, where.width, mask, {});
+    emitter.storeElements(pointer, element, where.width,
+                          combined(emitter, atomic.getKind(), old, value), mask);
+  }
+
+  static void changeLocked(tile::AtomicRMWOp atomic, const Lanes &where, LaneEmitter &emitter) {
+    Value mask = atomic.getMask();
     int64_t pair = lanesOfPair(atomic);
     if (where.width >= pair && mayPair(atomic, emitter) &&
         isAdjacent(emitter, atomic.getPointer(), {where.position, where.dim, pair})) {
@@ -182,9 +202,7 @@ struct AtomicRMWLanes : LaneModel<AtomicRMWLanes, tile::AtomicRMWOp> {
     bool used = !atomic.getResult().use_empty();
     Buffer into = used ? emitter.buffer(atomic.getResult()) : Buffer();
     if (where.width == 1) {
-      auto one = [&] {
-        return emitAtomic(emitter, atomic, atomic.getKind(), atomic.getSem(), pointers, values);
-      };
+      auto one = [&] { return changeOne(atomic, pointers, values, emitter); };
       if (!used)
         on ? emitter.when(on, one) : void(one());
       else
@@ -195,14 +213,42 @@ struct AtomicRMWLanes : LaneModel<AtomicRMWLanes, tile::AtomicRMWOp> {
     if (used && on)
       emitter.write(into, where, emitter.zero(values.getType()));
     emitter.forEachLane(on, where.width, [&](Value lane) {
-      Value old = emitAtomic(emitter, atomic, atomic.getKind(), atomic.getSem(), pointer(lane),
-                             value(lane));
+      Value old = changeOne(atomic, pointer(lane), value(lane), emitter);
       if (!used)
         return;
       Lanes single = where.first();
       single.position[where.dim] = emitter.add(where.position[where.dim], lane);
       emitter.write(into, single, old);
     });
+  }
+
+  // True if plain loads and stores do where the launch is alone: whoever else may observe the
+  // change is of the device, and what changes is known by one instruction.
+  static bool needsNoLockAlone(tile::AtomicRMWOp atomic) {
+    using K = tile::AtomicKind;
+    Type element = tile::elementType(atomic.getType());
+    return atomic.getScope() != tile::MemScope::Sys && atomic.getKind() != K::FMax &&
+           atomic.getKind() != K::FMin && element.isIntOrFloat() && !element.isInteger(1);
+  }
+
+  // Gives the old value.
+  static Value changeOne(tile::AtomicRMWOp atomic, Value pointer, Value value,
+                         LaneEmitter &emitter) {
+    auto locked = [&] {
+      return emitAtomic(emitter, atomic, atomic.getKind(), atomic.getSem(), pointer, value);
+    };
+    if (!needsNoLockAlone(atomic))
+      return locked();
+    Type element = tile::elementType(atomic.getType());
+    return emitter.select(
+        emitter.program.isAlone, value.getType(),
+        [&] {
+          Value old = emitter.loadElements(pointer, element, 1, {}, {});
+          emitter.storeElements(pointer, element, 1,
+                                combined(emitter, atomic.getKind(), old, value), {});
+          return old;
+        },
+        locked);
   }
 
   static void changeAdjacent(tile::AtomicRMWOp atomic, const Lanes &where, LaneEmitter &emitter) {
@@ -226,8 +272,7 @@ struct AtomicRMWLanes : LaneModel<AtomicRMWLanes, tile::AtomicRMWOp> {
               return b.create<LLVM::ExtractElementOp>(loc, lanes, lane);
             };
             auto one = [&] {
-              emitAtomic(emitter, atomic, atomic.getKind(), atomic.getSem(),
-                         emitter.elementAddress(pointer, lane, element), at(value));
+              changeOne(atomic, emitter.elementAddress(pointer, lane, element), at(value), emitter);
             };
             mask ? emitter.when(at(mask), one) : one();
             return {};

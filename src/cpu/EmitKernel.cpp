@@ -469,6 +469,10 @@ EmittedKernel emitKernel(FunctionOpInterface kernel, const FusionPlan &plan,
   for (Value extent : program.grid)
     program.count =
         b.create<arith::MulIOp>(loc, program.count, b.create<arith::ExtUIOp>(loc, i64, extent));
+  if (facts.isAtomic)
+    program.isAlone = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne,
+                                              field(offsetof(support::CpuContext, isAlone), i32),
+                                              emitter.zero(i32));
   program.arena = field(offsetof(support::CpuContext, arena), pointer);
   Value packed = field(offsetof(support::CpuContext, arguments), pointer);
   for (auto [argument, slot] : llvm::zip(kernel.getArguments(), facts.slots))

@@ -48,6 +48,7 @@ struct ProgramValues {
   mlir::Value grid[3]; ///< i32
   mlir::Value arena;   ///< !llvm.ptr
   mlir::Value count;   ///< i64: programs of the launch times trips of the loops that are open here
+  mlir::Value isAlone; ///< i1: nothing else of the process changes memory atomically meanwhile
   mlir::Value streamAbove; ///< i64: bytes of a launch; 0: nothing streams
   bool streams = false;    ///< some store may go past the cache
   // Of the row that leaves while the next program computes (FusionPlan::LeavingRow), in memory:

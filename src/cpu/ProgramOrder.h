@@ -42,4 +42,11 @@ struct LeadingAxis {
 /// and where the launch orders those that share memory (`KernelFacts::sharedAxes`).
 LeadingAxis leadingAxis(mlir::FunctionOpInterface kernel, const analysis::KernelFacts &facts);
 
+/// The same for a grid of one axis whose numbers a kernel splits by itself, `p // n` and `p % n`:
+/// where a row lies across memory, an element a line, and the next quotient reads the next element
+/// of each line, quotients run first, as far as the launch has all of them:
+///
+///   m = programs / n;  q, r = p // n, p % n   ==>   q, r = p % m, p // m
+void orderSplitPrograms(mlir::FunctionOpInterface kernel);
+
 } // namespace nereid::cpu

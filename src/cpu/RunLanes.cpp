@@ -239,10 +239,14 @@ bool RowRuns::collect(Value tile, const Lanes &row) {
     if (isLate)
       late.insert(tile);
   } else if (auto load = tile.getDefiningOp<tile::LoadOp>(); load && isRead(tile)) {
-    // One address has one number, read here or before.
+    // One address has one number, read here or before, as far as the mask is one.
     for (Value operand : load->getOperands())
       if (!collect(operand, row))
         return true;
+    auto apart = steps.find(load.getPointer());
+    if (Value mask = load.getMask();
+        mask && !steps.contains(mask) && apart != steps.end() && apart->second == 0)
+      endWhere(mask);
   }
   if (auto known = step(tile, row))
     steps[tile] = *known;
@@ -277,6 +281,24 @@ std::optional<int64_t> RowRuns::step(Value tile, const Lanes &where) {
                         });
 }
 
+// A run ends where a comparison changes that no mask of the row tells (Sweep.cpp).
+void RowRuns::endWhere(Value mask) {
+  auto compare = mask.getDefiningOp<arith::CmpIOp>();
+  if (!compare || !tile::isTile(mask))
+    return;
+  SmallVector<int64_t> of;
+  for (Value operand : compare->getOperands()) {
+    auto found = steps.find(operand);
+    if (found == steps.end())
+      return;
+    of.push_back(found->second);
+  }
+  if (auto split = splitOf(compare, of, /*atEnds=*/true)) {
+    splits.push_back(*split);
+    steps[mask] = 0;
+  }
+}
+
 // True if a number counts up along all of the row, whatever divisions say.
 bool RowRuns::counts(Value number) const {
   const Lanes &where = places.find(number)->second;
@@ -284,7 +306,7 @@ bool RowRuns::counts(Value number) const {
 }
 
 // A quotient, a rest or a comparison of a number that counts up with one that stays.
-std::optional<RowRuns::Split> RowRuns::splitOf(Operation *op, ArrayRef<int64_t> of) {
+std::optional<RowRuns::Split> RowRuns::splitOf(Operation *op, ArrayRef<int64_t> of, bool atEnds) {
   if (op->getNumOperands() != 2 ||
       !isa<IntegerType>(tile::elementType(op->getOperand(0).getType())))
     return {};
@@ -298,7 +320,7 @@ std::optional<RowRuns::Split> RowRuns::splitOf(Operation *op, ArrayRef<int64_t> 
   auto known = emitter.axes.facts(split.by).constant;
   if (compare) {
     // Where all that it tells is the end of a row, a mask tells it (Sweep.cpp).
-    if (counts(split.number))
+    if (counts(split.number) && !atEnds)
       return {};
     using P = arith::CmpIPredicate;
     P predicate = compare.getPredicate();

@@ -67,7 +67,9 @@ private:
   bool isRead(mlir::Value tile) const;
   bool counts(mlir::Value number) const;
   std::optional<int64_t> step(mlir::Value tile, const Lanes &where);
-  std::optional<Split> splitOf(mlir::Operation *op, llvm::ArrayRef<int64_t> steps);
+  std::optional<Split> splitOf(mlir::Operation *op, llvm::ArrayRef<int64_t> steps,
+                               bool atEnds = false);
+  void endWhere(mlir::Value mask);
   mlir::Value firstOf(mlir::Value tile, mlir::Value start, bool isSigned);
 
   LaneEmitter &emitter;

@@ -49,6 +49,7 @@ typedef struct nereid_cpu_context {
   void (*yield)(const struct nereid_cpu_context *);
   void *yield_state;
   uint32_t *fault;
+  uint32_t is_alone, reserved;
 } nereid_cpu_context;
 
 /* A grid that writes more than this to memory it does not read writes past the cache, as far as rows begin at multiples
@@ -73,7 +74,7 @@ enum nereid_kernel_status {
 /* Arguments as the code reads them. */
 typedef struct $NAME_arguments {
 $FIELDS} $NAME_arguments;
-typedef char $NAME_check_arguments[sizeof($NAME_arguments) >= $BYTES && sizeof(nereid_cpu_context) == 72 ? 1 : -1];
+typedef char $NAME_check_arguments[sizeof($NAME_arguments) >= $BYTES && sizeof(nereid_cpu_context) == 80 ? 1 : -1];
 
 /* In the object: runs programs first to first + count - 1. */
 void $NAME_programs(uint64_t first, uint64_t count, const nereid_cpu_context *context);
@@ -104,6 +105,7 @@ $CHECKS$ASSIGNMENTS  context.arguments = &block;
   context.scratch = context.records = context.yield_state = 0;
   context.yield = 0;
   context.fault = &fault;
+  context.is_alone = context.reserved = 0;
   if (count)
     $NAME_programs(first, count, &context);
   return fault ? NEREID_KERNEL_TRAP : NEREID_KERNEL_OK;

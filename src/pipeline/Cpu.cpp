@@ -84,6 +84,14 @@ struct OrientStoresPass : PassWrapper<OrientStoresPass, OperationPass<ModuleOp>>
   }
 };
 
+struct OrderSplitProgramsPass : PassWrapper<OrderSplitProgramsPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OrderSplitProgramsPass)
+  void runOnOperation() override {
+    if (FunctionOpInterface kernel = analysis::findKernel(getOperation()))
+      cpu::orderSplitPrograms(kernel);
+  }
+};
+
 struct HoistReductionsPass : PassWrapper<HoistReductionsPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(HoistReductionsPass)
   void runOnOperation() override {
@@ -123,6 +131,8 @@ void addCpuPasses(OpPassManager &pm, bool contract) {
   pm.addPass(createCanonicalizerPass());
   // One value a computation, so that lanes are found again.
   pm.addPass(createCSEPass());
+  // Programs that read the same lines follow each other.
+  pm.addPass(std::make_unique<OrderSplitProgramsPass>());
   // Reductions of one row run together.
   pm.addPass(std::make_unique<HoistReductionsPass>());
 }
@@ -315,6 +325,7 @@ Result<std::string> compile(ModuleOp module, CpuStage stage, const CpuOptions &o
   code.arenaBytes = uint32_t(plan.arenaBytes());
   code.flags = (facts.mayWait ? support::CodeYields : 0) |
                (emitted.sites.empty() ? 0 : support::CodeRecords) |
+               (facts.isAtomic ? support::CodeAtomics : 0) |
                facts.sharedAxes * support::CodeSharesX;
   for (const cpu::AccessLine &line : lines)
     builder->lines.push_back(

@@ -1,5 +1,6 @@
 #include "runtime/CpuKernel.h"
 
+#include "runtime/AtomicGate.h"
 #include "runtime/GridOrder.h"
 #include "runtime/Recorder.h"
 #include "runtime/Shares.h"
@@ -25,6 +26,8 @@ using support::RecordBuffer;
 namespace {
 // Waking a sleeping worker and seeing it finish takes about this long.
 constexpr float wakeNanoseconds = 5000;
+// Others wait about as long at most for a launch that has atomics to itself.
+constexpr float aloneNanoseconds = 50000;
 // Pieces a worker: enough that uneven programs even out, few enough that taking one costs nothing.
 constexpr uint64_t piecesPerWorker = 8;
 // Memory that a thread keeps between launches.
@@ -37,14 +40,18 @@ uint64_t monotonicTime() {
   return uint64_t(std::chrono::steady_clock::now().time_since_epoch().count());
 }
 
-struct Job {
+} // namespace
+
+struct CpuKernel::Job {
   support::CpuEntry entry;
   CpuContext context;
   uint32_t arenaBytes;
+  uint64_t first = 0; ///< programs before it have run
   uint64_t programs;
-  const GridOrder *order = nullptr; ///< null: in the order of their numbers
-  Shares *shares = nullptr;         ///< null: one worker runs all
-  uint64_t piece = 0;               ///< programs of a piece, but for the last one
+  const GridOrder *order = nullptr;   ///< null: in the order of their numbers
+  Shares *shares = nullptr;           ///< null: one worker runs all
+  uint64_t piece = 0;                 ///< programs of a piece, but for the last one
+  AtomicGate::Launch *gate = nullptr; ///< null: nothing is changed atomically
   std::atomic<bool> outOfMemory = false;
   uint32_t fault = 0;
   MemoryFault memoryFault; ///< of the first worker that has one
@@ -59,7 +66,7 @@ struct Job {
   }
 };
 
-void runPieces(void *data, unsigned worker) {
+void CpuKernel::runPieces(void *data, unsigned worker) {
   Job &job = *static_cast<Job *>(data);
   CpuContext context = job.context;
   if (job.arenaBytes) {
@@ -80,20 +87,24 @@ void runPieces(void *data, unsigned worker) {
       enter(first, count);
   };
   if (!job.shares)
-    run(0, job.programs);
+    for (uint64_t first = job.first; first < job.programs; first += job.piece) {
+      context.isAlone = job.gate && job.gate->staysAlone();
+      run(first, std::min(job.piece, job.programs - first));
+    }
   else
     for (uint64_t piece; job.shares->take(worker, piece);)
-      run(piece * job.piece, std::min(job.piece, job.programs - piece * job.piece));
+      run(job.first + piece * job.piece,
+          std::min(job.piece, job.programs - job.first - piece * job.piece));
   if (threadArena.size() > keptArenaBytes)
     threadArena.release();
 }
 
-void yieldFiber(const CpuContext *context) {
+static void yieldFiber(const CpuContext *context) {
   KernelPause pause;
   FiberRun::yield(static_cast<Fiber *>(context->yieldState));
 }
 
-void runOnFiber(void *data, uint64_t program, void *arena, Fiber *self) {
+void CpuKernel::runOnFiber(void *data, uint64_t program, void *arena, Fiber *self) {
   Job &job = *static_cast<Job *>(data);
   CpuContext context = job.context;
   context.arena = arena;
@@ -101,7 +112,6 @@ void runOnFiber(void *data, uint64_t program, void *arena, Fiber *self) {
   context.yieldState = self;
   job.call(program, 1, &context);
 }
-} // namespace
 
 Result<std::unique_ptr<CpuKernel>> CpuKernel::load(const support::Artifact &artifact,
                                                    target::CpuFeatureSet features) {
@@ -165,6 +175,29 @@ Result<std::vector<support::Record>> CpuKernel::takeRecords(uint64_t &lost) {
   return taken;
 }
 
+// One thread without locks may be faster than several with them. Both are measured once in a while,
+// the former by some of the programs.
+unsigned CpuKernel::tryAlone(Job &job, AtomicGate &gate, unsigned workers) {
+  constexpr unsigned period = 64, parts = 32;
+  unsigned turn = atomicLaunches.fetch_add(1, std::memory_order_relaxed) % period;
+  float together = togetherCost.load(std::memory_order_relaxed),
+        alone = aloneCost.load(std::memory_order_relaxed);
+  if (turn == 1)
+    return workers;
+  if (turn == 0 || alone == 0) {
+    uint64_t programs = job.programs;
+    job.piece = job.programs = std::max<uint64_t>(1, programs / parts);
+    AtomicGate::Launch some(&gate, /*wantsAlone=*/true);
+    job.gate = &some;
+    uint64_t start = monotonicTime();
+    runPieces(&job, 0);
+    alone = some.staysAlone() ? float(monotonicTime() - start) / float(job.programs) : 0;
+    aloneCost.store(alone, std::memory_order_relaxed);
+    job.first = std::exchange(job.programs, programs);
+  }
+  return alone > 0 && alone < together ? 1 : workers;
+}
+
 Status CpuKernel::launch(const LaunchArguments &arguments, Executor &executor,
                          const FiberOptions &fibers) {
   if (arguments.packedBytes != source.kernel().packedBytes)
@@ -208,7 +241,9 @@ Status CpuKernel::launch(const LaunchArguments &arguments, Executor &executor,
     job.context.scratch = scratch.data();
   }
 
+  AtomicGate *gate = record->flags & support::CodeAtomics ? &AtomicGate::ofProcess() : nullptr;
   if (record->flags & support::CodeYields) {
+    AtomicGate::Launch amongAtomics(gate, /*wantsAlone=*/false);
     FiberRun run(programs, record->arenaBytes, runOnFiber, &job, fibers, &job.fault);
     if (Status status = run.run(executor); !status)
       return Error{"kernel `" + std::string(source.name()) + "`: " + status.error().what, {}};
@@ -221,21 +256,35 @@ Status CpuKernel::launch(const LaunchArguments &arguments, Executor &executor,
   float cost = programCost.load(std::memory_order_relaxed);
   if (workers > 1 && cost > 0 && cost * float(programs) < wakeNanoseconds)
     workers = 1;
-  uint64_t start = monotonicTime();
+  bool isTeam = workers > 1;
+  if (gate && isTeam)
+    workers = tryAlone(job, *gate, workers);
+  AtomicGate::Launch amongAtomics(gate, workers <= 1);
+  job.gate = gate ? &amongAtomics : nullptr;
+  uint64_t start = monotonicTime(), count = programs - job.first;
   if (workers <= 1) {
+    job.piece = count;
+    if (gate)
+      job.piece = uint64_t(std::clamp(cost > 0 ? aloneNanoseconds / cost : 1, 1.f, float(count)));
     runPieces(&job, 0);
   } else {
     Shares shares;
     job.shares = &shares;
-    job.piece = std::max<uint64_t>(1, programs / (workers * piecesPerWorker));
+    job.piece = std::max<uint64_t>(1, count / (workers * piecesPerWorker));
     // A band is in the cache that all workers have, so they go through it side by side. Other
     // programs are better where the ones before them were.
-    shares.split((programs + job.piece - 1) / job.piece, order.hasBands() ? 1 : workers);
+    shares.split((count + job.piece - 1) / job.piece, order.hasBands() ? 1 : workers);
     executor.run(workers, runPieces, &job);
     runPieces(&job, 0); // what an executor that ends early has left
   }
-  float seen = float(monotonicTime() - start) * float(workers) / float(programs);
+  float byClock = float(monotonicTime() - start) / float(count), seen = byClock * float(workers);
   programCost.store(cost > 0 ? cost + (seen - cost) / 4 : seen, std::memory_order_relaxed);
+  if (gate && isTeam) {
+    if (workers > 1)
+      togetherCost.store(byClock, std::memory_order_relaxed);
+    else // who has company looks again the next time
+      aloneCost.store(amongAtomics.staysAlone() ? byClock : 0, std::memory_order_relaxed);
+  }
 
   if (job.outOfMemory)
     return Error{"cannot launch `" + std::string(source.name()) + "`: no memory for an arena of " +

@@ -68,6 +68,8 @@ private:
   bool isTaking = false;
 };
 
+class AtomicGate;
+
 class CpuKernel final : public LoadedKernel {
 public:
   /// Takes the first code section for x86-64 whose features this processor has.
@@ -89,6 +91,11 @@ private:
   CpuKernel(support::Artifact source, const support::CodeRecord *record, LoadedObject image,
             support::CpuEntry entry)
       : source(std::move(source)), record(record), image(std::move(image)), entry(entry) {}
+  struct Job;
+  static void runPieces(void *data, unsigned worker);
+  static void runOnFiber(void *data, uint64_t program, void *arena, Fiber *self);
+  /// How many workers run what is left of a job that changes memory atomically.
+  unsigned tryAlone(Job &job, AtomicGate &gate, unsigned workers);
   Status faultOf(uint32_t fault, const MemoryFault &memory, const void *arguments) const;
 
   support::Artifact source;
@@ -97,6 +104,9 @@ private:
   support::CpuEntry entry;
   // Recent nanoseconds a program, to keep grids inline that are over before a worker wakes up.
   std::atomic<float> programCost = 0;
+  // Of code with atomics, by the clock: on one thread without locks, and on several with them.
+  std::atomic<float> aloneCost = 0, togetherCost = 0;
+  std::atomic<uint32_t> atomicLaunches = 0;
   HostBlock recordMemory; // a RecordBuffer and its records, if the code records
   RecordGate recordGate;
 };

@@ -25,7 +25,7 @@
 
 namespace nereid::support {
 
-inline constexpr uint32_t artifactVersion = 4;
+inline constexpr uint32_t artifactVersion = 5;
 inline constexpr uint32_t none = UINT32_MAX; ///< "no index" in every record below
 
 /// A piece of the text section.
@@ -142,6 +142,7 @@ enum CodeFlag : uint32_t {
   // GPU: the entry takes the extents of the axes that it reads behind its slots, and a block runs
   // every program whose number along those, x fastest, is its own modulo the blocks.
   CodeLoopsOverPrograms = 128,
+  CodeAtomics = 256, ///< CPU: changes memory atomically
 };
 
 /// Code for one architecture, and what a launch of it needs. A loader takes the first section that

@@ -70,6 +70,9 @@ struct CpuContext {
   void (*yield)(const CpuContext *); ///< null unless the code section says that it yields
   void *yieldState;                  ///< belongs to `yield`
   uint32_t *fault;                   ///< a LaunchFault; shared by all workers of the launch
+  uint32_t isAlone; ///< 1: until this call returns nothing else of the process changes memory
+                    ///< atomically, so atomics that only the device observes need no lock
+  uint32_t reserved;
 };
 
 /// The entry point: runs programs [first, first + count) of the grid, x fastest:
@@ -90,7 +93,7 @@ static_assert(offsetof(RecordBuffer, claimed) == 0);
 static_assert(offsetof(RecordBuffer, capacity) == 8);
 static_assert(offsetof(RecordBuffer, failures) == 16);
 
-static_assert(sizeof(CpuContext) == 72);
+static_assert(sizeof(CpuContext) == 80);
 static_assert(offsetof(CpuContext, arguments) == 0);
 static_assert(offsetof(CpuContext, grid) == 8);
 static_assert(offsetof(CpuContext, streamAboveKiB) == 20);
@@ -100,6 +103,7 @@ static_assert(offsetof(CpuContext, records) == 40);
 static_assert(offsetof(CpuContext, yield) == 48);
 static_assert(offsetof(CpuContext, yieldState) == 56);
 static_assert(offsetof(CpuContext, fault) == 64);
+static_assert(offsetof(CpuContext, isAlone) == 72);
 
 // --- GPU ---
 

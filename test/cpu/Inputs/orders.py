@@ -77,3 +77,21 @@ def told(out_ptr, n, BLOCK: tl.constexpr):
 def added(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     at = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     tl.store(out_ptr + tl.program_id(0) * n + at, tl.atomic_add(x_ptr + at, 1.0))
+
+
+@triton.jit
+def split_rows(x_ptr, out_ptr, columns, apart, BLOCK: tl.constexpr):
+    """Rows as they lie."""
+    parts = tl.cdiv(columns, BLOCK)
+    row, part = tl.program_id(0) // parts, tl.program_id(0) % parts
+    at = part * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + row * columns + at, tl.load(x_ptr + row * apart + at, mask=at < columns), mask=at < columns)
+
+
+@triton.jit
+def split_far(x_ptr, out_ptr, columns, apart, next_row, BLOCK: tl.constexpr):
+    """Rows that lie across, of which the next one is somewhere else."""
+    parts = tl.cdiv(columns, BLOCK)
+    row, part = tl.program_id(0) // parts, tl.program_id(0) % parts
+    at = part * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + row * columns + at, tl.load(x_ptr + at * apart + row * next_row, mask=at < columns), mask=at < columns)

@@ -38,7 +38,7 @@ inline const char *kernelPrelude = R"(
 typedef unsigned char u8; typedef unsigned int u32; typedef unsigned long u64;
 typedef struct Context {
   const void *arguments; u32 grid[3]; u32 reserved; void *arena; void *scratch; void *records;
-  void (*yield)(const struct Context *); void *yieldState; u32 *fault;
+  void (*yield)(const struct Context *); void *yieldState; u32 *fault; u32 isAlone, reserved2;
 } Context;
 )";
 
