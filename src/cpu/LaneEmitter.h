@@ -287,12 +287,13 @@ private:
   bool scatters(llvm::ArrayRef<RowTask> tasks, const Lanes &row, int64_t width);
   std::unique_ptr<RowRuns> runsOf(llvm::ArrayRef<RowTask> tasks, const Lanes &row, int64_t extent,
                                   int64_t width);
-  llvm::SmallVector<mlir::Value> alongRuns(
-      RowRuns &runs, mlir::Value runsEnd, mlir::Value upper, int64_t width,
-      llvm::ArrayRef<mlir::Value> carried,
-      llvm::function_ref<llvm::SmallVector<mlir::Value>(
-          mlir::Value lower, mlir::Value upper, llvm::ArrayRef<mlir::Value> carried, bool isRun)>
-          steps);
+  llvm::SmallVector<mlir::Value> alongRuns(RowRuns &runs, mlir::Value runsEnd, mlir::Value upper,
+                                           llvm::ArrayRef<int64_t> widths,
+                                           llvm::ArrayRef<mlir::Value> carried,
+                                           llvm::function_ref<llvm::SmallVector<mlir::Value>(
+                                               mlir::Value lower, mlir::Value upper, int64_t width,
+                                               llvm::ArrayRef<mlir::Value> carried, bool isRun)>
+                                               steps);
   void fillFrom(const Buffer &into, unsigned adjacent, mlir::Value tile, bool expand,
                 std::function<mlir::Value(const Lanes &)> source,
                 llvm::ArrayRef<mlir::Value> ends = {});
