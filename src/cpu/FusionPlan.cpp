@@ -109,6 +109,7 @@ FusionPlan::FusionPlan(FunctionOpInterface kernel, uint64_t firstCache)
   joinRows();
   fetchAhead();
   fetchRows();
+  fetchRounds();
   findLeavingRow();
 }
 
@@ -644,6 +645,9 @@ void FusionPlan::print(llvm::raw_ostream &os) const {
         printAhead(row->ahead);
     }
     printAhead(fetchedDuring(root.place));
+    if (isa<scf::YieldOp>(root.place))
+      for (OpOperand &yielded : root.place->getOpOperands())
+        printAhead(fetchedDuring(yielded));
     if (size_t rows = rowsFetchedDuring(root.place).size())
       os << " fetches rows of " << rows;
     if (alternates(root.place))

@@ -358,7 +358,7 @@ void LaneEmitter::noteStart(tile::LoadOp load) {
   Type number = builder.getI64Type();
   Value slot = zeroSlot();
   Lanes start;
-  start.position = {index(0)};
+  start.position.assign(tile::shapeOf(load.getType()).size(), index(0));
   Value now = builder.create<LLVM::PtrToIntOp>(location, number, lanes(load.getPointer(), start));
   Value before = builder.create<LLVM::LoadOp>(location, number, slot);
   builder.create<LLVM::StoreOp>(location, now, slot);
@@ -414,6 +414,10 @@ void LaneEmitter::fetch(const FusionPlan::Ahead &ahead, const Lanes &where, Valu
     fetchLines(after(next, line), lineBytes, cache);
     return {};
   });
+}
+
+void LaneEmitter::fetchRound(const FusionPlan::Ahead &ahead, const Lanes &where) {
+  fetch(ahead, where, {}, {}, 1);
 }
 
 void LaneEmitter::fetchLines(Value pointer, int64_t bytes, int32_t hint) {
