@@ -263,20 +263,25 @@ BlockArgument argumentOf(tile::MemoryAccessOpInterface access) {
   return argumentOf(access.getAccessed());
 }
 
-BlockArgument argumentOf(Value address) {
-  llvm::SmallSetVector<BlockArgument, 2> arguments;
+std::optional<SmallVector<BlockArgument, 2>> argumentsOf(Value address) {
+  SmallVector<BlockArgument, 2> arguments;
   bool isKnown = true;
   walkSources(address, [&](Value value) {
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       if (isOfFunction(argument))
-        arguments.insert(argument);
+        arguments.push_back(argument);
       return;
     }
     SmallVector<Value> sources;
     addSources(value, sources);
     isKnown &= !sources.empty() && !isa<tile::MemoryAccessOpInterface>(value.getDefiningOp());
   });
-  return isKnown && arguments.size() == 1 ? arguments.front() : BlockArgument();
+  return isKnown ? std::optional(arguments) : std::nullopt;
+}
+
+BlockArgument argumentOf(Value address) {
+  auto arguments = argumentsOf(address);
+  return arguments && arguments->size() == 1 ? arguments->front() : BlockArgument();
 }
 
 FunctionOpInterface findKernel(ModuleOp module) {

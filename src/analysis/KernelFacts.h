@@ -43,6 +43,8 @@ KernelFacts kernelFacts(mlir::FunctionOpInterface kernel);
 mlir::BlockArgument argumentOf(tile::MemoryAccessOpInterface access);
 /// The same for pointers or a descriptor.
 mlir::BlockArgument argumentOf(mlir::Value address);
+/// All that it may be; nothing if an address is read from memory or made of an integer.
+std::optional<llvm::SmallVector<mlir::BlockArgument, 2>> argumentsOf(mlir::Value address);
 
 /// The only function of the module that is a kernel, or null.
 mlir::FunctionOpInterface findKernel(mlir::ModuleOp module);

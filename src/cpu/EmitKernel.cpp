@@ -217,9 +217,11 @@ private:
 
   void fillCarried(const Buffer &into, Value argument, Value yielded, scf::ForOp loop) {
     Value result = loop.getTiedLoopResult(cast<BlockArgument>(argument));
+    OpOperand *operand = loop.getTiedLoopYieldedValue(cast<BlockArgument>(argument));
     emitter.fill(
         into, yielded, {},
-        endsOfReaders({argument, result}, loop, emitter, LaneEmitter::preferredDim(into.shape)));
+        endsOfReaders({argument, result}, loop, emitter, LaneEmitter::preferredDim(into.shape)),
+        emitter.plan.fetchedDuring(*operand));
   }
 
   void yieldAlongRow(scf::ForOp loop, const FusionPlan::RowLoop &row) {

@@ -1,5 +1,6 @@
 #include "cpu/FusionPlan.h"
 
+#include "analysis/KernelFacts.h"
 #include "analysis/Widening.h"
 #include "cpu/Bounds.h"
 #include "cpu/LaneModels.h"
@@ -108,6 +109,7 @@ FusionPlan::FusionPlan(FunctionOpInterface kernel, uint64_t firstCache)
   joinRows();
   fetchAhead();
   fetchRows();
+  fetchRounds();
   findLeavingRow();
 }
 
@@ -438,7 +440,9 @@ bool FusionPlan::storeReused() {
     for (Operation *op : used.ops) {
       if (root.materializes && op == root.place)
         continue;
-      bool often = used.repeated.contains(op) || loopBetween(op, root.place);
+      // A run divides once, in each round of a loop too.
+      bool often =
+          used.repeated.contains(op) || (loopBetween(op, root.place) && !isSplitAlongRow(op, axes));
       evaluations[op] += often ? 2 : 1;
       if (often)
         inLoops.insert(op);
@@ -550,17 +554,6 @@ void FusionPlan::allocate() {
   bytes += most;
 }
 
-// The parameter that pointers are made from, or null.
-static Value parameterOf(Value pointers) {
-  while (Operation *op = pointers.getDefiningOp()) {
-    if (!tile::isRepeat(op) && !isa<tile::AddPtrOp, tile::HintOp>(op))
-      return {};
-    pointers = op->getOperand(0);
-  }
-  auto argument = cast<BlockArgument>(pointers);
-  return isa<FunctionOpInterface>(argument.getOwner()->getParentOp()) ? pointers : Value();
-}
-
 // Stores that go past the cache are seen by others when the programs are done, not in order: none
 // in kernels that synchronize.
 void FusionPlan::findStreams() {
@@ -573,14 +566,19 @@ void FusionPlan::findStreams() {
     else if (writesGlobalMemory(op))
       ordered = true;
     else if (auto access = dyn_cast<tile::MemoryAccessOpInterface>(op))
-      if (access.readsMemory())
-        read.insert(parameterOf(access.getAccessed()));
+      if (access.readsMemory()) {
+        auto arguments = analysis::argumentsOf(access.getAccessed());
+        ordered |= !arguments;
+        if (arguments)
+          read.insert(arguments->begin(), arguments->end());
+      }
   });
-  if (ordered || read.contains(Value()))
+  if (ordered)
     return;
   for (tile::StoreOp put : stores) {
-    Value base = parameterOf(put.getPointer());
-    if (base && tile::isTile(put.getPointer()) && !read.contains(base))
+    auto arguments = analysis::argumentsOf(put.getPointer());
+    if (arguments && tile::isTile(put.getPointer()) &&
+        llvm::none_of(*arguments, [&](BlockArgument one) { return read.contains(one); }))
       streaming.insert(put);
   }
 }
@@ -647,6 +645,9 @@ void FusionPlan::print(llvm::raw_ostream &os) const {
         printAhead(row->ahead);
     }
     printAhead(fetchedDuring(root.place));
+    if (isa<scf::YieldOp>(root.place))
+      for (OpOperand &yielded : root.place->getOpOperands())
+        printAhead(fetchedDuring(yielded));
     if (size_t rows = rowsFetchedDuring(root.place).size())
       os << " fetches rows of " << rows;
     if (alternates(root.place))

@@ -101,8 +101,10 @@ public:
     llvm::SmallVector<Ahead, 2> ahead;
   };
   const RowLoop *rowLoop(mlir::Operation *op) const;
-  /// Loads whose next round is fetched while `store` runs.
-  llvm::ArrayRef<Ahead> fetchedDuring(mlir::Operation *store) const;
+  /// Loads whose next round is fetched while a store or a reduction of a tile of rows runs.
+  llvm::ArrayRef<Ahead> fetchedDuring(mlir::Operation *op) const;
+  /// The same for what a loop yields.
+  llvm::ArrayRef<Ahead> fetchedDuring(mlir::OpOperand &yielded) const;
   /// Loads of which `store` reads short rows of a tile, that stand apart: while it goes along one
   /// row, one some rows on is fetched. Processors expect what follows, and no row is long enough to
   /// be followed.
@@ -163,6 +165,7 @@ private:
   bool runsAlongRow(mlir::Operation *op) const;
   void fetchAhead();
   void fetchRows();
+  void fetchRounds();
   void findLeavingRow();
   bool goesOneWay(mlir::Value tile) const;
   bool mayReadAgain(mlir::Operation *op) const;
@@ -182,7 +185,8 @@ private:
   llvm::SmallVector<mlir::Operation *> writers;
   std::vector<RowLoop> rowLoops;
   llvm::DenseMap<mlir::Operation *, size_t> rowLoopOf;
-  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Ahead, 2>> aheadInStores;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Ahead, 2>> aheadInOps;
+  llvm::DenseMap<mlir::OpOperand *, llvm::SmallVector<Ahead, 2>> aheadInYields;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *>> shortRows;
   llvm::DenseSet<mlir::Operation *> ahead, alternating;
   std::optional<LeavingRow> leaving;

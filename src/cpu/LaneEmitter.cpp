@@ -102,11 +102,11 @@ Value LaneEmitter::inRun(Value tile, const Lanes &where) {
                                                  : Value();
 }
 
-// While there are lanes: all whole vectors of the run that begins here, then one vector in which it
-// ends.
+// While there are lanes: all steps of each of the widths that the run that begins here has room
+// for, then one of the last width in which it ends, unless it ended between two.
 SmallVector<Value> LaneEmitter::alongRuns(
-    RowRuns &runs, Value runsEnd, Value upper, int64_t width, ArrayRef<Value> carried,
-    llvm::function_ref<SmallVector<Value>(Value, Value, ArrayRef<Value>, bool)> steps) {
+    RowRuns &runs, Value runsEnd, Value upper, ArrayRef<int64_t> widths, ArrayRef<Value> carried,
+    llvm::function_ref<SmallVector<Value>(Value, Value, int64_t, ArrayRef<Value>, bool)> steps) {
   SmallVector<Value> all = {index(0)};
   llvm::append_range(all, carried);
   auto loop = builder.create<scf::WhileOp>(
@@ -128,12 +128,22 @@ SmallVector<Value> LaneEmitter::alongRuns(
   Value left = builder.create<arith::SubIOp>(location, runsEnd, now[0]);
   if (runsEnd != upper)
     left = builder.create<arith::MaxSIOp>(location, left, index(0));
-  Value whole = builder.create<arith::AndIOp>(location, least(length, left), index(-width));
-  Value last = add(now[0], whole), next = least(add(last, index(width)), upper);
+  Value room = least(length, left), last = now[0];
+  SmallVector<Value> values = llvm::to_vector(now.drop_front());
   const RowRun *outer = std::exchange(run, &here);
-  SmallVector<Value> values = steps(now[0], last, llvm::to_vector(now.drop_front()), true);
+  for (int64_t width : widths) {
+    Value whole = builder.create<arith::AndIOp>(location, room, index(-width));
+    Value to = add(now[0], whole);
+    values = steps(last, to, width, values, true);
+    last = to;
+  }
   run = outer;
-  values = steps(last, next, values, false);
+  Value isDone = builder.create<arith::AndIOp>(
+      location, builder.create<arith::CmpIOp>(location, arith::CmpIPredicate::ne, last, now[0]),
+      builder.create<arith::CmpIOp>(location, arith::CmpIPredicate::eq, last, add(now[0], room)));
+  Value next = builder.create<arith::SelectOp>(location, isDone, last,
+                                               least(add(last, index(widths.back())), upper));
+  values = steps(last, next, widths.back(), values, false);
   values.insert(values.begin(), next);
   end->setOperands(values);
   return llvm::to_vector(ValueRange(loop.getResults()).drop_front());

@@ -139,7 +139,7 @@ public:
   /// with `ends`, at least what is before them.
   void fill(const Buffer &into, mlir::Value tile,
             llvm::function_ref<mlir::Value(mlir::Value)> convert = {},
-            llvm::ArrayRef<mlir::Value> ends = {});
+            llvm::ArrayRef<mlir::Value> ends = {}, llvm::ArrayRef<FusionPlan::Ahead> ahead = {});
   /// The dimension along which the elements of all of `tiles`, of one shape, are adjacent where
   /// they come from, so that vectors along it are cheap to ask for: the last one, if nothing says
   /// otherwise.
@@ -169,6 +169,9 @@ public:
                                           bool alternates = false);
   /// Notes where `load`, which stands here, reads, so that its next round can be fetched ahead.
   void noteStart(tile::LoadOp load);
+  /// Fetches what lanes of such a load will read in the next round, unless rounds follow each other
+  /// in memory.
+  void fetchRound(const FusionPlan::Ahead &ahead, const Lanes &lanes);
   /// Work along a row that sends the row of the program before on its way, from where the lanes
   /// of this one's will be put.
   RowTask leaving();
@@ -288,15 +291,17 @@ private:
   bool scatters(llvm::ArrayRef<RowTask> tasks, const Lanes &row, int64_t width);
   std::unique_ptr<RowRuns> runsOf(llvm::ArrayRef<RowTask> tasks, const Lanes &row, int64_t extent,
                                   int64_t width);
-  llvm::SmallVector<mlir::Value> alongRuns(
-      RowRuns &runs, mlir::Value runsEnd, mlir::Value upper, int64_t width,
-      llvm::ArrayRef<mlir::Value> carried,
-      llvm::function_ref<llvm::SmallVector<mlir::Value>(
-          mlir::Value lower, mlir::Value upper, llvm::ArrayRef<mlir::Value> carried, bool isRun)>
-          steps);
+  llvm::SmallVector<mlir::Value> alongRuns(RowRuns &runs, mlir::Value runsEnd, mlir::Value upper,
+                                           llvm::ArrayRef<int64_t> widths,
+                                           llvm::ArrayRef<mlir::Value> carried,
+                                           llvm::function_ref<llvm::SmallVector<mlir::Value>(
+                                               mlir::Value lower, mlir::Value upper, int64_t width,
+                                               llvm::ArrayRef<mlir::Value> carried, bool isRun)>
+                                               steps);
   void fillFrom(const Buffer &into, unsigned adjacent, mlir::Value tile, bool expand,
                 std::function<mlir::Value(const Lanes &)> source,
-                llvm::ArrayRef<mlir::Value> ends = {});
+                llvm::ArrayRef<mlir::Value> ends = {},
+                llvm::ArrayRef<FusionPlan::Ahead> ahead = {});
   std::optional<Sweep> sweep(llvm::ArrayRef<RowTask> tasks, const Lanes &row, int64_t extent,
                              int64_t wide);
   mlir::Value scaled(mlir::Value position, bool up);

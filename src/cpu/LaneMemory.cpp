@@ -158,18 +158,19 @@ void LaneEmitter::leaveAll() {
 }
 
 void LaneEmitter::fill(const Buffer &into, Value tile, llvm::function_ref<Value(Value)> convert,
-                       ArrayRef<Value> ends) {
+                       ArrayRef<Value> ends, ArrayRef<FusionPlan::Ahead> ahead) {
   auto source = [&](const Lanes &where) {
     Value value = lanes(tile, where);
     return convert ? convert(value) : value;
   };
-  fillFrom(into, adjacentDim(tile), tile, false, source, ends);
+  fillFrom(into, adjacentDim(tile), tile, false, source, ends, ahead);
 }
 
 // Vectors run along the last dimension, as the buffer does. A source whose elements are adjacent
 // along another one is read in squares along that, and these are turned over.
 void LaneEmitter::fillFrom(const Buffer &into, unsigned adjacent, Value tile, bool expand,
-                           std::function<Value(const Lanes &)> source, ArrayRef<Value> ends) {
+                           std::function<Value(const Lanes &)> source, ArrayRef<Value> ends,
+                           ArrayRef<FusionPlan::Ahead> ahead) {
   unsigned dim = preferredDim(into.shape);
   int64_t width = std::min({into.shape[dim], into.shape[adjacent], vectorLanes()});
   bool turn = adjacent < dim && width >= DirectionAnalysis::leastSide;
@@ -181,7 +182,7 @@ void LaneEmitter::fillFrom(const Buffer &into, unsigned adjacent, Value tile, bo
       write(into, where, source(where));
       return {};
     };
-    return forEachInRows(into.shape, dim, task, ends);
+    return forEachInRows(into.shape, dim, task, ends, ahead);
   }
   SmallVector<int64_t> blocks(into.shape.begin(), into.shape.end());
   blocks[adjacent] /= width;

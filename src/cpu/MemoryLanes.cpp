@@ -212,7 +212,9 @@ struct LoadLanes : LaneModel<LoadLanes, tile::LoadOp> {
     };
     auto run = testedRun(emitter, load.getPointer(), where);
     if (run && run->step == 1)
-      return emitter.select(run->condition, type, adjacent, scattered);
+      return emitter.select(run->condition, type, adjacent, [&] {
+        return run->isSettled ? whereAllAreOn(emitter, mask, type, one, scattered) : scattered();
+      });
     if (run && !mask)
       return emitter.select(run->condition, type, splat, tested);
     return tested();

@@ -248,14 +248,18 @@ struct ReduceLanes : LaneModel<ReduceLanes, tile::ReduceOp> {
                                  int64_t step, int64_t extent) {
     unsigned axis = reduce.getAxis();
     Block &combine = reduce.getCombine().front();
-    where.position[axis] = emitter.index(0);
-    SmallVector<Value> first = lanesOfAll(emitter, reduce.getSources(), where);
+    auto sources = [&](Value at) {
+      where.position[axis] = at;
+      for (const FusionPlan::Ahead &one : emitter.plan.fetchedDuring(reduce))
+        emitter.fetchRound(one, where);
+      return lanesOfAll(emitter, reduce.getSources(), where);
+    };
+    SmallVector<Value> first = sources(emitter.index(0));
     if (extent == step)
       return first;
     return emitter.loop(
         step, extent, step, first, [&](Value at, ValueRange carried) -> SmallVector<Value> {
-          where.position[axis] = at;
-          SmallVector<Value> next = lanesOfAll(emitter, reduce.getSources(), where);
+          SmallVector<Value> next = sources(at);
           return emitter.inlineRegion(combine, joined(llvm::to_vector(carried), next), where.width);
         });
   }
@@ -267,7 +271,8 @@ struct ReduceLanes : LaneModel<ReduceLanes, tile::ReduceOp> {
     auto shape = tile::shapeOf(reduce.getSources().front().getType());
     where.width = vector ? emitter.preferredWidth(shape, axis) : 1;
     if (where.width > 1 && reducesInAnyOrder(reduce))
-      return emitter.alongRow(where.first(), shape[axis], reducing(reduce, emitter));
+      return emitter.alongRow(where.first(), shape[axis], reducing(reduce, emitter),
+                              emitter.plan.fetchedDuring(reduce));
     if (where.width == 1 || analysis::commutes(combine)) {
       SmallVector<Value> values = fold(reduce, emitter, where, where.width, shape[axis]);
       return combineLanes(emitter, combine, values, where.width, true);

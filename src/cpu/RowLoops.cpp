@@ -140,9 +140,9 @@ static SmallVector<std::pair<Operation *, Value>> tilesOf(const FusionPlan::RowL
   return out;
 }
 
-ArrayRef<FusionPlan::Ahead> FusionPlan::fetchedDuring(Operation *store) const {
-  auto found = aheadInStores.find(store);
-  return found == aheadInStores.end() ? ArrayRef<Ahead>() : ArrayRef<Ahead>(found->second);
+ArrayRef<FusionPlan::Ahead> FusionPlan::fetchedDuring(Operation *op) const {
+  auto found = aheadInOps.find(op);
+  return found == aheadInOps.end() ? ArrayRef<Ahead>() : ArrayRef<Ahead>(found->second);
 }
 
 // Rows that several loops read come from memory in the first and from the cache in the others,
@@ -232,7 +232,7 @@ void FusionPlan::fetchAhead() {
       return;
     ahead.insert(load);
     auto fetch = [&](const Candidate &loop, unsigned from, unsigned share) {
-      (loop.loop ? loop.loop->ahead : aheadInStores[loop.place])
+      (loop.loop ? loop.loop->ahead : aheadInOps[loop.place])
           .push_back({load, from, share, isNear});
     };
     llvm::sort(along,
@@ -251,6 +251,11 @@ void FusionPlan::fetchAhead() {
     if (along.back()->place->getParentOp() == kernel)
       alternating.insert(along.back()->place);
   });
+}
+
+ArrayRef<FusionPlan::Ahead> FusionPlan::fetchedDuring(OpOperand &yielded) const {
+  auto found = aheadInYields.find(&yielded);
+  return found == aheadInYields.end() ? ArrayRef<Ahead>() : ArrayRef<Ahead>(found->second);
 }
 
 ArrayRef<Operation *> FusionPlan::rowsFetchedDuring(Operation *store) const {
@@ -281,6 +286,38 @@ void FusionPlan::fetchRows() {
         shortRows[store].push_back(load);
     }
   }
+}
+
+// Of a tile of rows that a loop adds up, each row is over before the processor sees where it goes
+// on, which is in the next round.
+void FusionPlan::fetchRounds() {
+  constexpr uint64_t leastRow = 256, mostBytes = 64 << 10;
+  constexpr int64_t leastRows = 8; // the processor follows some
+  auto loadsOf = [&](Value tile, scf::ForOp loop, SmallVectorImpl<Ahead> &out) {
+    auto shape = tile::isTile(tile) ? tile::shapeOf(tile.getType()) : ArrayRef<int64_t>();
+    if (shape.size() < 2 || shape[shape.size() - 2] < leastRows || stored(tile))
+      return;
+    Cone used;
+    visit(tile, false, false, false, used);
+    for (Operation *op : used.ops) {
+      auto load = dyn_cast<tile::LoadOp>(op);
+      if (!load || load->getBlock() != loop.getBody() || used.moved.contains(op) ||
+          tile::shapeOf(load.getType()) != shape || !rowsAreRanges(load.getPointer()))
+        continue;
+      uint64_t bytes = bufferBytes(load.getType());
+      uint64_t row = shape.back() * tile::bytesInMemory(load.getAccessElementType());
+      if (row >= leastRow && bytes <= mostBytes && ahead.insert(load).second)
+        out.push_back({load, 0, 8, bytes <= firstCache / 4, true});
+    }
+  };
+  kernel->walk([&](scf::ForOp loop) {
+    for (Operation &op : *loop.getBody())
+      if (auto reduce = dyn_cast<tile::ReduceOp>(op))
+        for (Value source : reduce.getSources())
+          loadsOf(source, loop, aheadInOps[reduce]);
+    for (OpOperand &yielded : loop.getBody()->getTerminator()->getOpOperands())
+      loadsOf(yielded.get(), loop, aheadInYields[&yielded]);
+  });
 }
 
 void FusionPlan::findLeavingRow() {

@@ -81,6 +81,14 @@ bool isSplit(Operation *op, ArrayRef<int64_t> steps) {
   return (isRest(op) || isQuotient(op)) && steps[0] == 1 && steps[1] == 0;
 }
 
+// What a number that counts up is multiplied by, which is one for all lanes: strides that the
+// launch tells are 1 as a rule where they are those of a row.
+std::optional<Value> factorOf(Operation *op, ArrayRef<int64_t> steps) {
+  if (!isa<arith::MulIOp>(op) || steps[0] + steps[1] != 1 || steps[0] * steps[1] != 0)
+    return {};
+  return op->getOperand(steps[0]);
+}
+
 class RunFinder {
 public:
   explicit RunFinder(LaneEmitter &emitter) : emitter(emitter) {}
@@ -91,11 +99,14 @@ public:
     int64_t step;
   };
   SmallVector<Test> tests;
+  SmallVector<std::pair<Value, Lanes>> factors; // that have to be 1
 
   // The step from lane to lane under the tests; nothing is emitted.
   std::optional<int64_t> step(Value value, const Lanes &where) {
     if (!tile::isTile(value))
       return 0;
+    if (auto known = emitter.stepInRun(value))
+      return known;
     if (auto known = stepByFacts(value, where.dim, where.width, emitter.axes))
       return known;
     Operation *op = value.getDefiningOp();
@@ -105,6 +116,10 @@ public:
           return step(operand, isMoved(op) ? emitter.inOperand(op, where) : where);
         },
         [&](Operation *op, ArrayRef<int64_t> steps) -> std::optional<int64_t> {
+          if (auto factor = factorOf(op, steps)) {
+            factors.push_back({*factor, where});
+            return int64_t(1);
+          }
           if (!isSplit(op, steps))
             return {};
           tests.push_back({value, where, isRest(op)});
@@ -140,16 +155,23 @@ Value endsMeet(LaneEmitter &emitter, Value first, Value last, int64_t step, int6
 std::optional<Run> findRun(LaneEmitter &emitter, Value tile, const Lanes &where) {
   RunFinder finder(emitter);
   auto step = where.width < leastLanes ? std::nullopt : finder.step(tile, where);
-  if (!step)
+  // Where a factor is not 1, divisions to see the rest would be in vain.
+  if (!step || (!finder.factors.empty() && !finder.tests.empty()))
     return {};
   Value condition;
+  for (auto [factor, at] : finder.factors) {
+    Value number = emitter.lanes(factor, at.first());
+    Value isOne = emitter.builder.create<arith::CmpIOp>(
+        emitter.loc(), arith::CmpIPredicate::eq, number, emitter.constant(number.getType(), 1));
+    condition = bothHold(emitter, condition, isOne);
+  }
   for (const RunFinder::Test &test : finder.tests) {
     Value first = emitter.lanes(test.number, test.where.first()),
           last = emitter.lanes(test.number, lastOf(emitter, test.where));
     condition =
         bothHold(emitter, condition, endsMeet(emitter, first, last, test.step, test.where.width));
   }
-  return Run{*step, condition};
+  return Run{*step, condition, finder.tests.empty()};
 }
 
 // --- runs along a row ---

@@ -14,8 +14,9 @@
 namespace nereid::cpu {
 
 struct Run {
-  int64_t step;          ///< from lane to lane, in elements
-  mlir::Value condition; ///< true if it is so; null if it always is
+  int64_t step;           ///< from lane to lane, in elements
+  mlir::Value condition;  ///< true if it is so; null if it always is
+  bool isSettled = false; ///< one condition for all of a row
 };
 
 /// Nothing if no such test tells.

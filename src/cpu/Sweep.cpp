@@ -358,7 +358,7 @@ void LaneEmitter::noteStart(tile::LoadOp load) {
   Type number = builder.getI64Type();
   Value slot = zeroSlot();
   Lanes start;
-  start.position = {index(0)};
+  start.position.assign(tile::shapeOf(load.getType()).size(), index(0));
   Value now = builder.create<LLVM::PtrToIntOp>(location, number, lanes(load.getPointer(), start));
   Value before = builder.create<LLVM::LoadOp>(location, number, slot);
   builder.create<LLVM::StoreOp>(location, now, slot);
@@ -414,6 +414,10 @@ void LaneEmitter::fetch(const FusionPlan::Ahead &ahead, const Lanes &where, Valu
     fetchLines(after(next, line), lineBytes, cache);
     return {};
   });
+}
+
+void LaneEmitter::fetchRound(const FusionPlan::Ahead &ahead, const Lanes &where) {
+  fetch(ahead, where, {}, {}, 1);
 }
 
 void LaneEmitter::fetchLines(Value pointer, int64_t bytes, int32_t hint) {
@@ -547,18 +551,19 @@ SmallVector<Value> LaneEmitter::alongRow(const Lanes &row, int64_t extent, Array
   // Cut where runs end, too (RunLanes.h).
   // What is carried is as wide as all steps.
   int64_t narrow = carried.empty() ? std::min(wide, vectorLanes()) : wide;
-  int64_t runWidth = extent < 2 * wide ? narrow : wide;
+  SmallVector<int64_t, 2> runWidths = {narrow};
+  if (extent >= 2 * wide && wide > narrow)
+    runWidths.insert(runWidths.begin(), wide);
   auto findRuns = [&] {
-    return ahead.empty() && !alternates ? runsOf(tasks, row, extent, runWidth) : nullptr;
+    return ahead.empty() && !alternates ? runsOf(tasks, row, extent, narrow) : nullptr;
   };
   auto whole = [&](Value upper) {
     auto runs = findRuns();
     if (!runs)
       return steps(index(0), upper, wide, carried);
-    return alongRuns(*runs, upper, upper, runWidth, carried,
-                     [&](Value lower, Value upper, ArrayRef<Value> before, bool isRun) {
-                       return steps(lower, upper, isRun ? runWidth : narrow, before);
-                     });
+    return alongRuns(*runs, upper, upper, runWidths, carried,
+                     [&](Value lower, Value upper, int64_t width, ArrayRef<Value> before,
+                         bool isRun) { return steps(lower, upper, width, before); });
   };
   auto parts = sweep(tasks, row, extent, wide);
   if (!parts) {
@@ -571,12 +576,13 @@ SmallVector<Value> LaneEmitter::alongRow(const Lanes &row, int64_t extent, Array
     assuming(parts->masks, true, [&] { runs = findRuns(); });
   if (runs) {
     // What lies across the end of a run looks at the masks, too: one code for it and the border.
-    alongRuns(*runs, parts->full, parts->end, runWidth, {},
-              [&](Value lower, Value upper, ArrayRef<Value>, bool isRun) -> SmallVector<Value> {
-                if (!isRun)
-                  return steps(lower, upper, narrow, {});
-                assuming(parts->masks, true, [&] { steps(lower, upper, runWidth, {}); });
-                return {};
+    alongRuns(*runs, parts->full, parts->end, runWidths, {},
+              [&](Value lower, Value upper, int64_t width, ArrayRef<Value>, bool isRun) {
+                if (isRun)
+                  assuming(parts->masks, true, [&] { steps(lower, upper, width, {}); });
+                else
+                  steps(lower, upper, width, {});
+                return SmallVector<Value>();
               });
   } else {
     assuming(parts->masks, true, [&] { carried = whole(parts->full); });
