@@ -169,6 +169,9 @@ public:
                                           bool alternates = false);
   /// Notes where `load`, which stands here, reads, so that its next round can be fetched ahead.
   void noteStart(tile::LoadOp load);
+  /// True if a launch of which each program and round has so many bytes has more than may go past
+  /// the cache.
+  mlir::Value isMore(int64_t bytes);
   /// Fetches what lanes of such a load will read in the next round, unless rounds follow each other
   /// in memory.
   void fetchRound(const FusionPlan::Ahead &ahead, const Lanes &lanes);

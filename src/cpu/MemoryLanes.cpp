@@ -349,15 +349,7 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
 
   // True if the launch writes more than a share of what may go past the cache.
   static Value writesMore(int64_t share, tile::StoreOp store, LaneEmitter &emitter) {
-    OpBuilder &b = emitter.builder;
-    Location loc = emitter.loc();
-    const ProgramValues &program = emitter.program;
-    int64_t each = int64_t(bufferBytes(store.getValue().getType())) * share;
-    Value bytes = b.create<arith::MulIOp>(loc, program.count, emitter.index(each));
-    return b.create<arith::AndIOp>(
-        loc, b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ugt, bytes, program.streamAbove),
-        b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, program.streamAbove,
-                                emitter.index(0)));
+    return emitter.isMore(int64_t(bufferBytes(store.getValue().getType())) * share);
   }
 
   // Fetches short rows some rows ahead of `row`; behind the last one that one again.

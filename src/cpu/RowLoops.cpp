@@ -291,7 +291,7 @@ void FusionPlan::fetchRows() {
 // Of a tile of rows that a loop adds up, each row is over before the processor sees where it goes
 // on, which is in the next round.
 void FusionPlan::fetchRounds() {
-  constexpr uint64_t leastRow = 256, mostBytes = 64 << 10;
+  constexpr uint64_t leastRow = 128, mostBytes = 64 << 10;
   constexpr int64_t leastRows = 8; // the processor follows some
   auto loadsOf = [&](Value tile, scf::ForOp loop, SmallVectorImpl<Ahead> &out) {
     auto shape = tile::isTile(tile) ? tile::shapeOf(tile.getType()) : ArrayRef<int64_t>();
@@ -307,7 +307,7 @@ void FusionPlan::fetchRounds() {
       uint64_t bytes = bufferBytes(load.getType());
       uint64_t row = shape.back() * tile::bytesInMemory(load.getAccessElementType());
       if (row >= leastRow && bytes <= mostBytes && ahead.insert(load).second)
-        out.push_back({load, 0, 8, bytes <= firstCache / 4, true});
+        out.push_back({load, 0, 8, false, true});
     }
   };
   kernel->walk([&](scf::ForOp loop) {

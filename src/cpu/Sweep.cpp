@@ -375,7 +375,7 @@ void LaneEmitter::fetch(const FusionPlan::Ahead &ahead, const Lanes &where, Valu
   auto load = cast<tile::LoadOp>(ahead.load);
   // Short rows are over before memory answers: then those of several rounds are under way.
   uint64_t row = bufferBytes(load.getResult().getType());
-  int64_t within = ahead.isShort ? bytesAheadOfShort : bytesAhead;
+  int64_t within = ahead.isShort && ahead.isNear ? bytesAheadOfShort : bytesAhead;
   int64_t rounds = std::max<int64_t>(within / loads / int64_t(row), 1);
   Value stride = strides.lookup(load);
   Value distance = builder.create<arith::MulIOp>(location, stride, index(rounds));
@@ -389,10 +389,14 @@ void LaneEmitter::fetch(const FusionPlan::Ahead &ahead, const Lanes &where, Valu
   auto all = [&] {
     fetchLines(after(lanes(load.getPointer(), from), distance), where.width * element, cache);
   };
-  if (ahead.isShort)
-    return when(builder.create<arith::CmpIOp>(location, arith::CmpIPredicate::ne, stride,
-                                              index(int64_t(row))),
-                all);
+  if (ahead.isShort) {
+    Value apart = builder.create<arith::CmpIOp>(location, arith::CmpIPredicate::ne, stride,
+                                                index(int64_t(row)));
+    // What the second cache holds need not be fetched into it.
+    if (!ahead.isNear)
+      apart = builder.create<arith::AndIOp>(location, apart, isMore(8 * int64_t(row)));
+    return when(apart, all);
+  }
   if (ahead.share == 8)
     return all();
   auto eighths = [&](Value of, unsigned count) -> Value {
@@ -414,6 +418,15 @@ void LaneEmitter::fetch(const FusionPlan::Ahead &ahead, const Lanes &where, Valu
     fetchLines(after(next, line), lineBytes, cache);
     return {};
   });
+}
+
+Value LaneEmitter::isMore(int64_t bytes) {
+  Value all = builder.create<arith::MulIOp>(location, program.count, index(bytes));
+  return builder.create<arith::AndIOp>(
+      location,
+      builder.create<arith::CmpIOp>(location, arith::CmpIPredicate::ugt, all, program.streamAbove),
+      builder.create<arith::CmpIOp>(location, arith::CmpIPredicate::ne, program.streamAbove,
+                                    index(0)));
 }
 
 void LaneEmitter::fetchRound(const FusionPlan::Ahead &ahead, const Lanes &where) {
