@@ -439,6 +439,7 @@ private:
     }
     auto made = b.create<scf::IfOp>(branch.getLoc(), typesWith(branch.getResultTypes(), layouts),
                                     lookup(branch.getCondition()), !branch.getElseRegion().empty());
+    made->setDiscardableAttrs(branch->getDiscardableAttrDictionary());
     for (auto [from, to] : llvm::zip(branch->getRegions(), made->getRegions())) {
       if (from.empty())
         continue;

@@ -28,7 +28,8 @@ struct AccessFact {
   unsigned count = 0;    ///< instructions of a thread
   /// Global: 32-byte sectors that a request touches. Shared: cycles that it takes.
   unsigned transactions = 0;
-  unsigned fewest = 0; ///< of them, for as many bytes
+  unsigned fewest = 0;  ///< of them, for as many bytes
+  bool isAtEnd = false; ///< made by the programs at the end alone (`transforms/UnmaskWholeTiles.h`)
 };
 
 /// The accesses of a warp to global memory with `elements` adjacent elements of a tile of pointers

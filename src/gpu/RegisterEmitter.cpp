@@ -2,6 +2,7 @@
 
 #include "gpu/LiveRegisters.h"
 #include "gpu/StepsAhead.h"
+#include "transforms/UnmaskWholeTiles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -525,6 +526,7 @@ void RegisterEmitter::emitIf(Operation *op) {
   side(source.getThenRegion(), made.getThenRegion());
   AccessOrder::Accesses behind = order.accesses();
   order.restart(std::move(before));
+  llvm::SaveAndRestore end(isAtEnd, isAtEnd || op->hasAttr(transforms::wholeTilesAttr));
   side(source.getElseRegion(), made.getElseRegion());
   order.join(behind);
   bind(source.getResults(), made.getResults());

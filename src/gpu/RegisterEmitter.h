@@ -274,6 +274,7 @@ private:
   std::optional<ScratchUse> lastScratch;
   std::optional<StepScratch> stepScratch; // of the loop whose body is being emitted
   AccessOrder order;
+  bool isAtEnd = false;     // the code at hand is for the programs at the end
   bool isInOneWarp = false; // the code at hand is run by one warp, which can't wait for others
   llvm::SmallVector<SharedBuffer> ringsInUse, largest; ///< `largest`: those of `sharedSize`
   std::vector<RecordSite> sites;

@@ -302,11 +302,12 @@ void RegisterEmitter::noteGlobal(const char *what, Value pointer, Type element, 
   unsigned bytes = tile::bytesInMemory(element);
   if (!isa<RankedTensorType>(pointer.getType())) {
     accesses.push_back(scalarAccess(location, what, bytes));
-    return;
+  } else {
+    LinearLayout layout = layoutOf(pointer.getType());
+    accesses.push_back(globalAccess(location, what, layout, axes.facts(pointer), bytes, elements,
+                                    registersOf(layout) / elements));
   }
-  LinearLayout layout = layoutOf(pointer.getType());
-  accesses.push_back(globalAccess(location, what, layout, axes.facts(pointer), bytes, elements,
-                                  registersOf(layout) / elements));
+  accesses.back().isAtEnd = isAtEnd;
 }
 
 void RegisterEmitter::noteDescriptor(const char *what, Type desc, const LinearLayout &layout,

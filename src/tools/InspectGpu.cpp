@@ -23,7 +23,7 @@ std::vector<AccessRow> rowsOf(const std::vector<gpu::AccessFact> &facts) {
       return placeKey(row.place) == placeKey(place) && row.fact.space == fact.space &&
              row.fact.what == fact.what && row.fact.bytes == fact.bytes &&
              row.fact.elements == fact.elements && row.fact.transactions == fact.transactions &&
-             row.fact.fewest == fact.fewest;
+             row.fact.fewest == fact.fewest && row.fact.isAtEnd == fact.isAtEnd;
     };
     auto found = std::find_if(rows.begin(), rows.end(), same);
     if (found == rows.end())
@@ -104,7 +104,8 @@ Json hintsOf(const Json &json) {
     hints.push_back("registers spill: take more warps than " + json["num_warps"].dump() +
                     " or a smaller block");
   for (const Json &row : json["accesses"]) {
-    if (row["space"] != "global" || row["what"].get<std::string>().starts_with("bulk"))
+    if (row["space"] != "global" || row["at_end"] ||
+        row["what"].get<std::string>().starts_with("bulk"))
       continue;
     std::string place = placeText(row) + ": the " + row["what"].get<std::string>() + " ";
     constexpr double poor = 0.5;
@@ -136,7 +137,8 @@ Json accessesJson(const std::vector<gpu::AccessFact> &facts) {
     bool isGlobal = row.fact.space == gpu::MemorySpace::Global;
     Json access = placeJson(row.place);
     access["space"] = isGlobal ? "global" : "shared";
-    access["what"] = row.fact.what;
+    access["what"] = row.fact.what + (row.fact.isAtEnd ? " at the end" : "");
+    access["at_end"] = row.fact.isAtEnd;
     access["bytes"] = row.fact.bytes;
     access["elements"] = row.fact.elements;
     access["count"] = row.fact.count;

@@ -223,6 +223,7 @@ private:
     for (auto op = first; &*op != end; ++op)
       masked.push_back(&*op);
     auto choice = b.create<scf::IfOp>(all.getLoc(), all, /*withElseRegion=*/true);
+    choice->setAttr(wholeTilesAttr, b.getUnitAttr());
     IRMapping mapping;
     b.setInsertionPointToStart(choice.thenBlock());
     for (Value mask : wanted)
