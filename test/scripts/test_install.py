@@ -249,7 +249,7 @@ Status bad(const Kernel &kernel, const Stream &stream, const Tensor &x) {
             output = run("/usr/bin/env", "PATH=/nonexistent", built, pack, env=self.environment).splitlines()
             self.assertEqual(set(output[0].split(", ")), {"add", "softmax", "matmul", "attention"})
             self.assertEqual(output[1:], ["0 of 5000 sums are wrong",
-                                          "refused: the pack has no code of `add` for (*fp32:16, *fp32:16, *fp32:16, i32, 2048) on cpu; it has "
+                                          "refused: the pack has no code of `add` for (*fp32:16, *fp32:16, *fp32:16, i32:8, 2048) on cpu; it has "
                                           "(*fp16, *fp16, *fp16, i32, 64), (*fp32, *fp32, *fp32, i32, 1024), (*fp32:16, *fp32:16, *fp32:16, i32:16, 1024)",
                                           "refused: the pack has no kernel `nothing`; there are `add`, `softmax`, `matmul`, `attention`"])
         damaged = bytearray(pack.read_bytes())

@@ -20,6 +20,7 @@
 #include <ctime>
 #include <fstream>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <regex>
 #include <span>
@@ -28,22 +29,37 @@
 
 namespace nereid::test {
 
+// Around an array lies as much memory that is nobody's: a planted miscompile may miss it.
+template <typename T> struct WithMargins {
+  using value_type = T;
+  WithMargins() = default;
+  template <typename U> WithMargins(const WithMargins<U> &) {}
+  static constexpr size_t margin = size_t(arrayElements);
+  T *allocate(size_t count) {
+    auto *all = static_cast<T *>(std::calloc(count + 2 * margin, sizeof(T)));
+    return all ? all + margin : throw std::bad_alloc();
+  }
+  void deallocate(T *data, size_t) { std::free(data - margin); }
+  bool operator==(const WithMargins &) const = default;
+};
+template <typename T> using Array = std::vector<T, WithMargins<T>>;
+
 struct Arrays {
-  std::vector<float> f32 = std::vector<float>(arrayElements);
-  std::vector<int32_t> i32 = std::vector<int32_t>(arrayElements);
-  std::vector<_Float16> f16 = std::vector<_Float16>(arrayElements);
-  std::vector<int8_t> i8 = std::vector<int8_t>(arrayElements);
-  std::vector<int64_t> i64 = std::vector<int64_t>(arrayElements);
-  std::vector<int8_t> i1 = std::vector<int8_t>(arrayElements);
+  Array<float> f32 = Array<float>(arrayElements);
+  Array<int32_t> i32 = Array<int32_t>(arrayElements);
+  Array<_Float16> f16 = Array<_Float16>(arrayElements);
+  Array<int8_t> i8 = Array<int8_t>(arrayElements);
+  Array<int64_t> i64 = Array<int64_t>(arrayElements);
+  Array<int8_t> i1 = Array<int8_t>(arrayElements);
   // By their bits: any NaN is as good as another, see `sameBits`.
-  std::vector<uint16_t> bf16 = std::vector<uint16_t>(arrayElements);
-  std::vector<uint8_t> e4m3 = std::vector<uint8_t>(arrayElements);
-  std::vector<uint8_t> e5m2 = std::vector<uint8_t>(arrayElements);
+  Array<uint16_t> bf16 = Array<uint16_t>(arrayElements);
+  Array<uint8_t> e4m3 = Array<uint8_t>(arrayElements);
+  Array<uint8_t> e5m2 = Array<uint8_t>(arrayElements);
   // Small whole numbers.
-  std::vector<_Float16> smallHalf = std::vector<_Float16>(smallElements);
-  std::vector<uint16_t> smallBrain = std::vector<uint16_t>(smallElements);
-  std::vector<float> smallFloat = std::vector<float>(smallElements);
-  std::vector<uint8_t> smallByte = std::vector<uint8_t>(smallElements);
+  Array<_Float16> smallHalf = Array<_Float16>(smallElements);
+  Array<uint16_t> smallBrain = Array<uint16_t>(smallElements);
+  Array<float> smallFloat = Array<float>(smallElements);
+  Array<uint8_t> smallByte = Array<uint8_t>(smallElements);
 
   // Kernels read the work part; the others are copies of it.
   explicit Arrays(uint32_t seed) {
@@ -94,19 +110,18 @@ struct Arrays {
   }
 
 private:
-  template <typename T> static void repeat(std::vector<T> &array) {
+  template <typename T> static void repeat(Array<T> &array) {
     for (int64_t i = workElements; i < arrayElements; i += workElements)
       std::copy_n(array.begin(), workElements, array.begin() + i);
   }
 };
 
-template <typename T> bool sameBytes(const std::vector<T> &a, const std::vector<T> &b) {
+template <typename T> bool sameBytes(const Array<T> &a, const Array<T> &b) {
   return std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
 template <typename T>
-::testing::AssertionResult same(const char *name, const std::vector<T> &got,
-                                const std::vector<T> &want) {
+::testing::AssertionResult same(const char *name, const Array<T> &got, const Array<T> &want) {
   if (sameBytes(got, want))
     return ::testing::AssertionSuccess();
   for (size_t i = 0; i < got.size(); ++i) {
@@ -122,8 +137,8 @@ template <typename T>
 
 // Floats as bits, of which those above `infinity` are NaN in either sign.
 template <typename T>
-::testing::AssertionResult sameBits(const char *name, const std::vector<T> &got,
-                                    const std::vector<T> &want, unsigned infinity) {
+::testing::AssertionResult sameBits(const char *name, const Array<T> &got, const Array<T> &want,
+                                    unsigned infinity) {
   if (sameBytes(got, want))
     return ::testing::AssertionSuccess();
   constexpr unsigned sign = 1u << (8 * sizeof(T) - 1);

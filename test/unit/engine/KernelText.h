@@ -239,7 +239,7 @@ protected:
   // or the last ones would be negative with one.
   std::string farPlaces(const std::string &base, const std::string &element, const Tile &offsets) {
     const int64_t most = int64_t(1) << 32,
-                  starts[] = {most - arrayElements, most / 2, most / 2 - 16, most / 2 - 5};
+                  starts[] = {most - 2 * arrayElements, most / 2, most / 2 - 16, most / 2 - 5};
     int64_t start = starts[pick(4)];
     std::string far = fresh(), before = fresh(), pointer = "!tile.ptr<" + element + ">";
     text << "  " << far << " = arith.constant " << -start << " : i64\n  " << before
