@@ -11,11 +11,12 @@ namespace nereid::tools {
 
 namespace {
 
-// A path as a URI, relative paths to where the command ran.
-std::string uriOf(const std::string &path) {
+// A path as a URI, relative paths to where the command ran. A file has one name, whichever way the
+// command was led to it.
+std::string uriOf(const std::filesystem::path &path) {
   static constexpr std::string_view plain = "-._~/";
-  std::string uri = std::filesystem::path(path).is_absolute() ? "file://" : "";
-  for (unsigned char c : path) {
+  std::string uri = path.is_absolute() ? "file://" : "";
+  for (unsigned char c : path.lexically_normal().string()) {
     static constexpr char digits[] = "0123456789ABCDEF";
     if (std::isalnum(c) || plain.find(char(c)) != std::string_view::npos)
       uri += char(c);
