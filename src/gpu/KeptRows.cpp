@@ -7,6 +7,7 @@
 #include "gpu/StepsAhead.h"
 #include "gpu/TileGpu.h"
 #include "ir/OpKinds.h"
+#include "transforms/TileElements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Dominance.h"
@@ -249,10 +250,13 @@ private:
                    : make<arith::SubIOp>(loc, loop.getUpperBound(), number(1)).getResult();
     }
     auto addressIn = [&](Value step) -> Value {
-      llvm::DenseMap<Value, Value> known;
+      transforms::TileElements elements(
+          b, 0, [&](Value number) { return dominance.properlyDominates(number, before); });
+      elements.isCopy = [](Operation *op) { return isa<ConvertLayoutOp>(op); };
       if (loop)
-        known[loop.getInductionVar()] = step;
-      Value first = firstOf(pointer, before, known);
+        elements.known[loop.getInductionVar()] = step;
+      Value first = elements.of(pointer);
+      llvm::append_range(made, elements.made);
       return first ? make<tile::PtrToIntOp>(pointer.getLoc(), b.getI64Type(), first).getResult()
                    : Value();
     };
@@ -264,43 +268,6 @@ private:
     bytes.end = make<arith::AddIOp>(
         loc, from, make<arith::ConstantOp>(loc, b.getI64IntegerAttr(bytes.each)).getResult());
     return bytes;
-  }
-
-  // The first element of a tile (or the number itself), in front of `before`; null if that takes
-  // more than ops on numbers.
-  Value firstOf(Value value, Operation *before, llvm::DenseMap<Value, Value> &known) {
-    if (Value found = known.lookup(value))
-      return found;
-    if (!tile::isTile(value.getType()) && dominance.properlyDominates(value, before))
-      return value;
-    Operation *op = value.getDefiningOp();
-    if (!op || op->getNumRegions() || op->getNumResults() != 1)
-      return {};
-    if (tile::isRepeat(op) || isa<ConvertLayoutOp>(op))
-      return firstOf(op->getOperand(0), before, known);
-    Location loc = op->getLoc();
-    if (auto range = dyn_cast<tile::ArangeOp>(op))
-      return make<arith::ConstantOp>(loc, b.getI32IntegerAttr(int32_t(range.getStart())));
-    if (auto constant = dyn_cast<arith::ConstantOp>(op);
-        constant && tile::isTile(value.getType())) {
-      auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
-      return splat ? make<arith::ConstantOp>(loc, splat.getSplatValue<TypedAttr>()).getResult()
-                   : Value();
-    }
-    if (!isMemoryEffectFree(op) || !isSpeculatable(op) ||
-        (tile::isTile(value.getType()) && !op->hasTrait<OpTrait::Elementwise>()))
-      return {};
-    SmallVector<Value> operands;
-    for (Value operand : op->getOperands()) {
-      operands.push_back(firstOf(operand, before, known));
-      if (!operands.back())
-        return {};
-    }
-    OperationState state(loc, op->getName(), operands, {tile::elementType(value.getType())},
-                         op->getAttrs());
-    Operation *scalar = b.create(state);
-    made.push_back(scalar);
-    return known[value] = scalar->getResult(0);
   }
 
   template <typename Op, typename... Args> Op make(Args &&...args) {

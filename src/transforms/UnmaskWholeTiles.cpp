@@ -7,6 +7,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
+#include "transforms/TileElements.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -59,7 +60,7 @@ public:
     OpBuilder b(&block, first);
     Value all;
     for (Value mask : wanted) {
-      Value one = isTrueEverywhere(b, mask);
+      Value one = conditions[mask];
       all = all ? b.create<arith::AndIOp>(one.getLoc(), all, one).getResult() : one;
     }
     divide(b, all);
@@ -107,11 +108,16 @@ private:
 
   void look(tile::MemoryAccessOpInterface access) {
     SmallVector<Value> parts = narrowing(access);
-    if (llvm::all_of(parts, [&](Value part) { return boundOf(part).has_value(); }))
+    if (llvm::all_of(parts, [&](Value part) {
+          auto [found, isNew] = conditions.try_emplace(part);
+          if (isNew)
+            found->second = isTrueEverywhere(part);
+          return bool(found->second);
+        }))
       wanted.insert(parts.begin(), parts.end());
   }
 
-  // None if it is another comparison, or its numbers are not known before the first access.
+  // None if it is another comparison.
   std::optional<Bound> boundOf(Value mask) const {
     auto compare = mask.getDefiningOp<arith::CmpIOp>();
     if (!compare)
@@ -133,15 +139,9 @@ private:
       return std::nullopt;
     int64_t size = tile::shapeOf(bound.offsets.getType())[0];
     if (axes.facts(bound.offsets).contiguity[0] < size ||
-        axes.facts(bound.limit).constancy[0] < size || !isKnown(bound.offsets) ||
-        !isKnown(bound.limit) || !varies(bound.offsets))
+        axes.facts(bound.limit).constancy[0] < size || !varies(bound.offsets))
       return std::nullopt;
     return bound;
-  }
-
-  bool isBefore(Value value) const {
-    Operation *op = value.getDefiningOp();
-    return !op || (op->getBlock() == &block && op->isBeforeInBlock(&*first));
   }
 
   // Not the same in each program: a row of up to 1024 numbers ends below 1024 in all of them.
@@ -150,54 +150,32 @@ private:
     return !op || isa<tile::ProgramIdOp>(op) || llvm::any_of(op->getOperands(), varies);
   }
 
-  // An element of it is computed of numbers that stand before the first access.
-  bool isKnown(Value tile) const {
-    Operation *op = tile.getDefiningOp();
-    if (!tile::isTile(tile))
-      return isBefore(tile);
-    if (auto constant = dyn_cast_or_null<arith::ConstantOp>(op))
-      return cast<DenseElementsAttr>(constant.getValue()).isSplat();
-    if (isa_and_nonnull<tile::ArangeOp>(op))
-      return true;
-    if (auto splat = dyn_cast_or_null<tile::SplatOp>(op))
-      return isBefore(splat.getSource());
-    return op && isBefore(tile) && isa<arith::ArithDialect>(op->getDialect()) &&
-           OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1 &&
-           llvm::all_of(op->getOperands(), [&](Value operand) { return isKnown(operand); });
-  }
-
-  static Value elementAt(OpBuilder &b, Value tile, int64_t index) {
-    if (!tile::isTile(tile))
-      return tile;
-    Operation *op = tile.getDefiningOp();
-    Location loc = op->getLoc();
-    Type type = getElementTypeOrSelf(tile.getType());
-    if (auto constant = dyn_cast<arith::ConstantOp>(op))
-      return b.create<arith::ConstantOp>(
-          loc, type, cast<DenseElementsAttr>(constant.getValue()).getSplatValue<TypedAttr>());
-    if (auto range = dyn_cast<tile::ArangeOp>(op))
-      return b.create<arith::ConstantOp>(
-          loc, b.getIntegerAttr(type, int64_t(int32_t(range.getStart())) + index));
-    if (auto splat = dyn_cast<tile::SplatOp>(op))
-      return splat.getSource();
-    SmallVector<Value> operands;
-    for (Value operand : op->getOperands())
-      operands.push_back(elementAt(b, operand, index));
-    return b.create(loc, op->getName().getIdentifier(), operands, type, op->getAttrs())
-        ->getResult(0);
-  }
-
-  // Consecutive numbers that do not wrap ascend, so the greatest is the last.
-  Value isTrueEverywhere(OpBuilder &b, Value mask) const {
-    Bound bound = *boundOf(mask);
+  // Whether a mask is true everywhere, in front of the first access; null if that is not known
+  // there. Consecutive numbers that do not wrap ascend, so the greatest is the last.
+  Value isTrueEverywhere(Value mask) {
+    auto bound = boundOf(mask);
+    if (!bound)
+      return {};
+    OpBuilder b(&block, first);
+    auto element = [&](Value tile, int64_t index) {
+      return TileElements(b, index,
+                          [&](Value number) {
+                            Operation *op = number.getDefiningOp();
+                            return !op ||
+                                   (op->getBlock() == &block && op->isBeforeInBlock(&*first));
+                          })
+          .of(tile);
+    };
+    int64_t size = tile::shapeOf(bound->offsets.getType())[0];
+    Value least = element(bound->offsets, 0), greatest = element(bound->offsets, size - 1),
+          limit = element(bound->limit, 0);
+    if (!least || !greatest || !limit)
+      return {};
     Location loc = mask.getLoc();
-    int64_t size = tile::shapeOf(bound.offsets.getType())[0];
-    Value least = elementAt(b, bound.offsets, 0), greatest = elementAt(b, bound.offsets, size - 1);
     using P = arith::CmpIPredicate;
-    bool isSigned = bound.predicate == P::slt || bound.predicate == P::sle;
+    bool isSigned = bound->predicate == P::slt || bound->predicate == P::sle;
     Value ascends = b.create<arith::CmpIOp>(loc, isSigned ? P::sle : P::ule, least, greatest);
-    Value isBelow =
-        b.create<arith::CmpIOp>(loc, bound.predicate, greatest, elementAt(b, bound.limit, 0));
+    Value isBelow = b.create<arith::CmpIOp>(loc, bound->predicate, greatest, limit);
     return b.create<arith::AndIOp>(loc, ascends, isBelow);
   }
 
@@ -261,7 +239,8 @@ private:
   analysis::AxisAnalysis axes;
   Block::iterator first;
   int64_t threads = 128;
-  llvm::SetVector<Value> wanted;
+  llvm::DenseMap<Value, Value> conditions; // of masks: whether all is true; null: not known
+  llvm::SetVector<Value> wanted;           // masks, of which all is true in most programs
 };
 
 struct UnmaskWholeTiles : PassWrapper<UnmaskWholeTiles, OperationPass<ModuleOp>> {
