@@ -198,12 +198,13 @@ std::vector<std::pair<std::string, std::string>> librariesOf(PyObject *value) {
   Ref each = Ref::takeOrNull(PySequence_Fast(items.get(), ""));
   for (Py_ssize_t i = 0; each && i < PySequence_Size(each.get()); ++i) {
     Ref item = Ref::take(PySequence_GetItem(each.get(), i));
-    if (!PyTuple_Check(item.get()) || PyTuple_Size(item.get()) != 2)
+    bool isPair = PyTuple_Check(item.get()) && PyTuple_Size(item.get()) == 2;
+    PyObject *name = isPair ? PyTuple_GetItem(item.get(), 0) : nullptr;
+    if (!name || !PyUnicode_Check(name)) {
+      libraries.clear(); // of which the others alone would be a guess
       break;
+    }
     Ref path = Ref::take(PyObject_Str(PyTuple_GetItem(item.get(), 1))); // also of `pathlib`
-    PyObject *name = PyTuple_GetItem(item.get(), 0);
-    if (!PyUnicode_Check(name))
-      break;
     libraries.emplace_back(text(name), text(path.get()));
   }
   PyErr_Clear();

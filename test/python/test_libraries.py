@@ -91,8 +91,9 @@ class Libraries(unittest.TestCase):
                                 ({"shifts": self.renamed(path)}, "LibraryFunctionMissing")):
             with self.subTest(code), self.assertRaisesRegex(triton.CompilationError, code):
                 shift_all[(1, )](self.x, self.out, N=8, extern_libs=libraries)
-        with self.assertRaisesRegex(TypeError, "not a dict from names of libraries"):
-            shift_all[(1, )](self.x, self.out, N=8, extern_libs="shifts.bc")
+        for libraries in ("shifts.bc", [("shifts", path), "other.bc"], {"shifts": path, 3: path}):
+            with self.subTest(libraries), self.assertRaisesRegex(TypeError, "not a dict from names of libraries"):
+                shift_all[(1, )](self.x, self.out, N=8, extern_libs=libraries)
 
     def renamed(self, path):
         other = path.with_name("renamed.ll")
