@@ -247,7 +247,7 @@ for line in sys.stdin:
         name = f"<{program['name']}>"
         linecache.cache[name] = len(program["code"]), None, program["code"].splitlines(keepends=True), name
         module = types.ModuleType("__main__")
-        module.__file__ = os.path.join(program.get("path", ["."])[0], program["name"] + ".py")
+        module.__file__ = os.path.join((program.get("path") or ["."])[0], program["name"] + ".py")
         sys.modules["__main__"] = module
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             exec(compile(program["code"], name, "exec"), module.__dict__)

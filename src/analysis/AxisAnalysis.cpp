@@ -44,7 +44,7 @@ AxisFacts unknownFor(Value value) {
 
 } // namespace
 
-AxisAnalysis::AxisAnalysis(FunctionOpInterface function) {
+AxisAnalysis::AxisAnalysis(FunctionOpInterface function, bool isLikely) {
   if (function.isExternal())
     return;
   for (auto [i, argument] : llvm::enumerate(function.getArguments())) {
@@ -52,6 +52,10 @@ AxisAnalysis::AxisAnalysis(FunctionOpInterface function) {
     if (auto attr = function.getArgAttrOfType<IntegerAttr>(i, tile::divisibilityAttr))
       if (int64_t value = attr.getInt(); value > 0)
         facts.scalarDivisibility = value & -value;
+    if (isLikely && isa<tile::PtrType>(argument.getType()))
+      facts.scalarDivisibility = std::max<int64_t>(facts.scalarDivisibility, 256);
+    else if (isLikely && facts.scalarDivisibility == 16)
+      facts.scalarDivisibility = 32;
     known[argument] = facts;
   }
   for (Block &block : function.getFunctionBody())

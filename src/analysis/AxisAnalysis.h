@@ -17,12 +17,18 @@ namespace nereid::analysis {
 /// Facts hold as long as the function does not change.
 class AxisAnalysis {
 public:
-  explicit AxisAnalysis(mlir::FunctionOpInterface function);
+  explicit AxisAnalysis(mlir::FunctionOpInterface function) : AxisAnalysis(function, false) {}
+  /// What likely holds, for choices of speed alone: memory begins at multiples of 256 bytes, where
+  /// allocators let it begin, and numbers that are multiples of 16 are multiples of 32.
+  static AxisAnalysis likely(mlir::FunctionOpInterface function) {
+    return AxisAnalysis(function, true);
+  }
 
   /// Facts about a value of the function; nothing known about foreign values.
   tile::AxisFacts facts(mlir::Value value) const;
 
 private:
+  AxisAnalysis(mlir::FunctionOpInterface function, bool isLikely);
   void visit(mlir::Block &block);
   void visit(mlir::Operation *op);
   void visitLoop(mlir::Operation *op);

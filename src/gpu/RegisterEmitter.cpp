@@ -48,6 +48,13 @@ SmallVector<Value> RegisterEmitter::operand(Value value, unsigned count) const {
   return SmallVector<Value>(count, scalar(value));
 }
 
+tile::AxisFacts RegisterEmitter::likelyFacts(Value value) {
+  if (!likelyAxes)
+    likelyAxes = analysis::AxisAnalysis::likely(
+        value.getParentRegion()->getParentOfType<FunctionOpInterface>());
+  return likelyAxes->facts(value);
+}
+
 // --- places ---
 
 Value RegisterEmitter::threadCoordinate(const LinearLayout &layout, unsigned dim, bool mayMeet) {

@@ -57,6 +57,8 @@ public:
   void setTensorMap(mlir::Value desc, mlir::Value address) { tensorMaps[desc] = address; }
   /// Registers of a tile, or the scalar as often.
   llvm::SmallVector<mlir::Value> operand(mlir::Value value, unsigned count) const;
+  /// What likely holds of a value (`AxisAnalysis::likely`).
+  tile::AxisFacts likelyFacts(mlir::Value value);
 
   // --- places ---
 
@@ -274,6 +276,7 @@ private:
   std::optional<ScratchUse> lastScratch;
   std::optional<StepScratch> stepScratch; // of the loop whose body is being emitted
   AccessOrder order;
+  std::optional<analysis::AxisAnalysis> likelyAxes; // made where they are asked for
   bool isAtEnd = false;     // the code at hand is for the programs at the end
   bool isInOneWarp = false; // the code at hand is run by one warp, which can't wait for others
   llvm::SmallVector<SharedBuffer> ringsInUse, largest; ///< `largest`: those of `sharedSize`

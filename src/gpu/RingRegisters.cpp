@@ -124,7 +124,7 @@ std::optional<SlotOperand> slotOperand(Value operand) {
 }
 
 void emitCopy(RegisterEmitter &e, Value to, Value from, unsigned bytes, Value count, Value owner,
-              Value policy) {
+              Value policy, Value passesFirst) {
   to = e.builder.create<LLVM::PtrToIntOp>(e.loc(), e.builder.getI32Type(), to);
   // An address that `ptxas` (12.8, 12.9) may write as the sum of a register and a uniform one has
   // no room for the policy beside it: what it emits is an illegal instruction. Of a mask it makes
@@ -132,17 +132,29 @@ void emitCopy(RegisterEmitter &e, Value to, Value from, unsigned bytes, Value co
   if (policy)
     to = e.builder.create<arith::AndIOp>(e.loc(), to, e.i32(0xfffffc));
   SmallVector<Value> operands = {to, from, count};
+  std::string constraints = "r,l,r", text;
+  auto operand = [&](Value value, const char *constraint) {
+    operands.push_back(value);
+    constraints += std::string(",") + constraint;
+    return "$" + std::to_string(operands.size() - 1);
+  };
+  std::string hint = policy ? operand(policy, "l") : "";
+  auto copyBy = [&](const char *cache, const std::string &guard) {
+    text += guard + "cp.async." + cache + ".shared.global" + (policy ? ".L2::cache_hint" : "") +
+            " [$0], [$1], " + std::to_string(bytes) + ", $2" + (policy ? ", " + hint : "") + ";";
+  };
+  auto guard = [&](Value condition) {
+    return condition ? "@" + operand(condition, "b") + " " : std::string();
+  };
   // Only copies of 16 bytes may pass the L1 cache by.
-  std::string text = std::string("cp.async.") + (bytes == 16 ? "cg" : "ca") + ".shared.global" +
-                     (policy ? ".L2::cache_hint" : "") + " [$0], [$1], " + std::to_string(bytes) +
-                     ", $2" + (policy ? ", $3;" : ";"),
-              constraints = policy ? "r,l,r,l" : "r,l,r";
-  if (policy)
-    operands.push_back(policy);
-  if (owner) {
-    text = "@$" + std::to_string(operands.size()) + " " + text;
-    constraints += ",b";
-    operands.push_back(owner);
+  if (bytes == 16 && passesFirst) {
+    Value isKept = e.builder.create<arith::XOrIOp>(e.loc(), passesFirst,
+                                                   e.number(passesFirst.getType(), 1));
+    copyBy("cg", guard(e.both(passesFirst, owner)));
+    text += " ";
+    copyBy("ca", guard(e.both(isKept, owner)));
+  } else {
+    copyBy(bytes == 16 ? "cg" : "ca", guard(owner));
   }
   e.assembly(text, constraints + ",~{memory}", {}, operands, false);
 }
@@ -183,6 +195,29 @@ struct RingRegisters : RegisterModel<RingRegisters, RingOp> {
   }
 };
 
+constexpr int64_t sectorBytes = 32;
+
+// Whether a thread's pieces of 16 bytes lie in rows that begin with a sector of memory: null where
+// they likely do, which is so for all rows or none of a thread, as its rows are an even number
+// apart. Where rows begin within a sector, each has one that two accesses read.
+Value rowsBeginSectors(RegisterEmitter &e, CopyAsyncOp copy, const SharedOperand &shared,
+                       unsigned bytes) {
+  unsigned along = shared.majorDim(), element = shared.bytesOfElement();
+  tile::AxisFacts facts = e.likelyFacts(copy.getPointer());
+  if (bytes != 16 || (facts.contiguity[along] * element >= sectorBytes &&
+                      facts.divisibility[along] % sectorBytes == 0))
+    return {};
+  OpBuilder &b = e.builder;
+  Value first = b.create<LLVM::PtrToIntOp>(e.loc(), b.getI64Type(),
+                                           e.registers(copy.getPointer()).front());
+  Value inRow = b.createOrFold<arith::MulIOp>(
+      e.loc(), e.threadCoordinate(layoutOf(copy.getPointer().getType()), along), e.i32(element));
+  Value start = b.create<arith::SubIOp>(
+      e.loc(), b.create<arith::TruncIOp>(e.loc(), b.getI32Type(), first), inRow);
+  start = b.create<arith::AndIOp>(e.loc(), start, e.i32(sectorBytes - 1));
+  return b.create<arith::CmpIOp>(e.loc(), arith::CmpIPredicate::eq, start, e.i32(0));
+}
+
 struct CopyAsyncRegisters : RegisterModel<CopyAsyncRegisters, CopyAsyncOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     auto copy = cast<CopyAsyncOp>(op);
@@ -199,12 +234,13 @@ struct CopyAsyncRegisters : RegisterModel<CopyAsyncRegisters, CopyAsyncOp> {
     shared.note(e, "cp.async", layout, vector);
     Value thread = shared.threadOffset(e, layout),
           policy = cachePolicy(e, tile::EvictionPolicy(copy.getEvict()));
+    Value beginsSector = rowsBeginSectors(e, copy, shared, bytes);
     for (unsigned reg = 0; reg < pointers.size(); reg += vector) {
       Value inside = e.both(active, copy.getMask() ? e.registers(copy.getMask())[reg] : Value());
       Value count =
           e.builder.create<arith::SelectOp>(e.loc(), inside, e.i32(int64_t(bytes)), e.i32(0));
       emitCopy(e, shared.address(e, base, thread, layout.apply(reg, 0, 0)), pointers[reg], bytes,
-               count, owner, policy);
+               count, owner, policy, beginsSector);
     }
   }
 };
