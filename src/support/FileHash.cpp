@@ -33,8 +33,8 @@ std::optional<Stamp> stampOf(const std::filesystem::path &path) {
   struct stat found;
   if (::stat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode))
     return {};
-  return Stamp{found.st_dev,          found.st_ino,          found.st_size,
-               found.st_mtim.tv_sec,  found.st_ctim.tv_sec,  //
+  return Stamp{found.st_dev,          found.st_ino,         found.st_size,
+               found.st_mtim.tv_sec,  found.st_ctim.tv_sec, //
                found.st_mtim.tv_nsec, found.st_ctim.tv_nsec};
 }
 
