@@ -140,7 +140,8 @@ def tryFile(nereid, root, path, recorded, sites, uses, limit):
     relative = path.relative_to(root)
     try:
         text = path.read_text()
-        kernels = astKernels(text)
+        tree = ast.parse(text)
+        kernels = reached(tree, astKernels(text))
     except (SyntaxError, UnicodeDecodeError, ValueError, RecursionError):
         return row
     row.files, row.parsed = 1, 1
@@ -181,6 +182,17 @@ def tryFile(nereid, root, path, recorded, sites, uses, limit):
         else:
             row.emitted += 1
     return row
+
+
+def reached(tree, kernels):
+    """The kernels by the names that lead to them: where a plain function takes a kernel's name, by another one that was bound to it before."""
+    last, others = {}, {}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            last[node.name] = node.lineno
+        elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.Name):
+            others[last.get(node.value.id)] = node.targets[0].id
+    return [(others[line] if line in others and last.get(name, line) != line else name, line, names, node) for name, line, names, node in kernels]
 
 
 def holdsKernels(path):

@@ -69,6 +69,20 @@ PyObject *handleCode(PyObject *self, PyObject *) {
   });
 }
 
+// (CUmodule, CUfunction) as integers, or None for code that is not on a GPU.
+PyObject *handleNative(PyObject *self, PyObject *) {
+  return guarded([&] {
+    const HandleObject &kernel = stateOf<HandleObject>(self);
+    if (!kernel.kernel)
+      return Ref::borrow(Py_None);
+    runtime::NativeCode code = orRaise(kernel.kernel->native());
+    if (!code.function)
+      return Ref::borrow(Py_None);
+    return Ref::take(PyTuple_Pack(2, Ref::take(PyLong_FromVoidPtr(code.module)).get(),
+                                  Ref::take(PyLong_FromVoidPtr(code.function)).get()));
+  });
+}
+
 } // namespace
 
 Ref newHandle(HandleObject handle) {
@@ -79,6 +93,7 @@ void addHandleType(PyObject *module) {
   static PyMethodDef methods[] = {
       {"facts", handleFacts, METH_NOARGS, "What is known of the code, as a dict."},
       {"code", handleCode, METH_NOARGS, "The code by kind."},
+      {"native", handleNative, METH_NOARGS, "(CUmodule, CUfunction) of code on a GPU."},
       {}};
   handleType = addType(module, "Handle", sizeof(Object<HandleObject>), Py_TPFLAGS_DEFAULT,
                        {{Py_tp_dealloc, slot(destroy<HandleObject>)}, {Py_tp_methods, methods}});

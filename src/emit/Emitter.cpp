@@ -342,16 +342,27 @@ std::optional<Value> memberOf(Interp &interp, const Value &outer, const std::str
   return local ? std::optional(usable(*local, kernel, file)) : std::nullopt;
 }
 
-// Refuses a function without a decorator of ours; one that was not found may be such.
-void requireJit(const FunctionObject &function, const std::string &kernel) {
-  if (function.flavor == FunctionObject::Flavor::Jit)
-    return;
+// Refuses a function without a decorator of ours: one that was not found may be such. It may
+// stand in the place of a kernel of its name, one of those that the source `shows`.
+[[noreturn]] void refusePlain(const FunctionObject &function, const std::string &kernel,
+                              const std::vector<KernelSummary> &shown) {
+  SourceRange at{function.module->tree->file, function.node()->begin, function.node()->begin};
+  auto hidden = std::ranges::find(shown, kernel, &KernelSummary::name);
+  if (hidden != shown.end() && hidden->line < function.node()->begin.line) {
+    auto other = std::ranges::find_if(shown, [&](const KernelSummary &one) {
+      return one.name != kernel && one.line == hidden->line;
+    });
+    failAt(at, "NotAKernel",
+           "`" + kernel + "` is a plain function, which takes the place of the kernel of line " +
+               std::to_string(hidden->line),
+           other != shown.end() ? "that kernel is `" + other->name + "`, too"
+                                : "rename one of them");
+  }
   std::string unknown;
   for (const Expr *one : function.def ? function.def->decorators : Span<Expr *>())
     if (isUnknown(rootOf(*one, *function.module->names)))
       unknown = print(*one);
-  failAt({function.module->tree->file, function.node()->begin, function.node()->begin},
-         "NotAKernel",
+  failAt(at, "NotAKernel",
          "`" + kernel + "` is a plain function, not a kernel" +
              (unknown.empty() ? "" : ": the module that `@" + unknown + "` is of was not found"),
          unknown.empty() ? "decorate it with `@triton.jit`"
@@ -371,7 +382,9 @@ std::shared_ptr<FunctionObject> Program::find(const std::string &kernel) {
       dot = next;
     }
     if (auto *function = value ? value->as<FunctionObject>() : nullptr) {
-      requireJit(*function, kernel);
+      if (function->flavor != FunctionObject::Flavor::Jit)
+        refusePlain(*function, kernel,
+                    function->module->tree == tree ? kernels() : std::vector<KernelSummary>());
       return std::static_pointer_cast<FunctionObject>(value->object());
     }
   }

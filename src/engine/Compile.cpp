@@ -12,11 +12,10 @@
 #include "pipeline/Gpu.h"
 #include "ref/Reference.h"
 #include "support/Artifact.h"
+#include "support/FileHash.h"
 #include "support/Steps.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <set>
 
 namespace nereid::engine {
@@ -28,9 +27,8 @@ namespace {
 
 // Of a file's contents; empty if it cannot be read.
 std::string fingerprint(const std::string &path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  return file ? support::hash128(bytes).hex() : "";
+  auto hash = support::hashOfFile(path);
+  return hash ? hash->hex() : "";
 }
 
 // The dtype that an annotation such as `tl.int64` names.

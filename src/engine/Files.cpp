@@ -58,10 +58,10 @@ bool isPackage(const fs::path &folder) {
 // that hold them, the outermost first: it names the file. Folders without `__init__.py` inside of a
 // package are parts of it, as Python has it.
 std::vector<fs::path> searchFolders(const fs::path &file) {
-  fs::path folder = file.parent_path();
-  std::vector<fs::path> folders = {folder};
+  std::vector<fs::path> folders = {file.parent_path()};
   std::error_code failed;
-  fs::path absolute = fs::absolute(folder, failed).lexically_normal();
+  // Of the file: nothing is absolute of a folder without a name, where a file is named alone.
+  fs::path absolute = fs::absolute(file, failed).lexically_normal().parent_path();
   for (fs::path at = absolute; !failed && at != at.root_path(); at = at.parent_path())
     if (isPackage(at) && !isPackage(at.parent_path()))
       folders.insert(folders.begin() + 1, fs::proximate(at.parent_path(), failed));

@@ -174,6 +174,7 @@ struct alignas(64) TensorMap {
            (Library *, const void *, int *, void **, unsigned, int *, void **, unsigned))          \
   OPTIONAL(cuLibraryUnload, 12000, cuLibraryUnload, (Library))                                     \
   OPTIONAL(cuLibraryGetKernel, 12000, cuLibraryGetKernel, (Kernel *, Library, const char *))       \
+  OPTIONAL(cuLibraryGetModule, 12000, cuLibraryGetModule, (Module *, Library))                     \
   OPTIONAL(cuKernelGetFunction, 12000, cuKernelGetFunction, (Function *, Kernel))                  \
   OPTIONAL(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050,                                      \
            cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *, Function, int, size_t))            \

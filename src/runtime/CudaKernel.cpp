@@ -69,7 +69,8 @@ Status CudaKernel::load(bool &refused) {
   void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
   Current current(device);
   Code result;
-  if (driver.cuLibraryLoadData && driver.cuLibraryGetKernel && driver.cuKernelGetFunction) {
+  if (driver.cuLibraryLoadData && driver.cuLibraryGetKernel && driver.cuLibraryGetModule &&
+      driver.cuKernelGetFunction) {
     result =
         driver.cuLibraryLoadData(&library, bytes.data(), options, values, 2, nullptr, nullptr, 0);
     Kernel kernel = nullptr;
@@ -125,6 +126,20 @@ Status CudaKernel::load(bool &refused) {
     records = new (memory) RecordBuffer{0, recordCapacity, 0, 0, 0};
   }
   return done();
+}
+
+Result<NativeCode> CudaKernel::native() {
+  if (!module) {
+    Module ofLibrary = nullptr;
+    Current current(device);
+    if (Status status =
+            device.check(device.driver.cuLibraryGetModule(&ofLibrary, library),
+                         "cannot get the module of `" + std::string(source.name()) + "`");
+        !status)
+      return status.takeError();
+    return NativeCode{ofLibrary, function};
+  }
+  return NativeCode{module, function};
 }
 
 Result<std::array<uint32_t, 3>> CudaKernel::blocksFor(const std::array<uint32_t, 3> &grid) const {

@@ -244,6 +244,7 @@ public:
 
   const support::Artifact &artifact() const override { return source; }
   const CodeRecord &code() const override { return *record; }
+  Result<NativeCode> native() override;
   bool hasRecords() const override;
   Result<std::vector<Record>> takeRecords(uint64_t &lost) override;
 

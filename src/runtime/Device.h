@@ -91,6 +91,11 @@ public:
   virtual size_t nodeCount() const = 0;
 };
 
+/// Loaded code as its driver knows it: CUmodule and CUfunction. They live as long as the kernel.
+struct NativeCode {
+  void *module = nullptr, *function = nullptr;
+};
+
 /// A kernel on a device.
 class LoadedKernel {
 public:
@@ -98,6 +103,8 @@ public:
   virtual const support::Artifact &artifact() const = 0;
   /// The code section that was loaded.
   virtual const support::CodeRecord &code() const = 0;
+  /// Null on a CPU. A host program reaches global variables by the module.
+  virtual Result<NativeCode> native() { return NativeCode{}; }
   /// Whether there may be records to take: of kernels on GPUs a look at the host's memory, from any
   /// thread, in which the driver may be waiting for it.
   virtual bool hasRecords() const { return true; }

@@ -508,11 +508,31 @@ Code cuLibraryLoadData(Library *library, const void *code, int *, void **, unsig
   // The driver's own: launches may still be queued when a program lets go of it.
   static auto &libraries = *new std::vector<std::unique_ptr<Loaded>>;
   libraries.push_back(std::make_unique<Loaded>(kernel));
+  {
+    std::lock_guard lock(mutex);
+    for (const auto &[name, variable] : kernel->globals)
+      memory[DevicePointer(reinterpret_cast<uintptr_t>(variable.memory.get()))] = {
+          variable.bytes, deviceOf(current())};
+  }
   return *library = reinterpret_cast<Library>(libraries.back().get()), sticky;
 }
 Code cuLibraryGetKernel(Kernel *kernel, Library library, const char *name) {
   setEntry(name);
   return *kernel = reinterpret_cast<Kernel>(library), sticky;
+}
+Code cuLibraryGetModule(Module *module, Library library) {
+  return *module = reinterpret_cast<Module>(library), sticky;
+}
+// For programs: the engine itself asks for no variable.
+Code cuModuleGetGlobal_v2(DevicePointer *address, size_t *bytes, Module module, const char *name) {
+  if (!has("runs") || !module)
+    return InvalidHandle;
+  const auto &variables = reinterpret_cast<Loaded *>(module)->kernel->globals;
+  auto found = variables.find(name);
+  if (found == variables.end())
+    return Code(500); // CUDA_ERROR_NOT_FOUND
+  *address = DevicePointer(reinterpret_cast<uintptr_t>(found->second.memory.get()));
+  return *bytes = found->second.bytes, sticky;
 }
 Code cuModuleLoadDataEx(Module *, const void *code, unsigned, int *, void **) {
   return load("cuModuleLoadDataEx", code);

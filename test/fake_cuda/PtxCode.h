@@ -4,6 +4,7 @@
 #include "PtxMachine.h"
 
 #include <map>
+#include <memory>
 #include <vector>
 
 namespace ptx {
@@ -95,10 +96,17 @@ struct Parameter {
   size_t bytes = 0, align = 0;
 };
 
+// A variable of the module, with the values that it starts from.
+struct Global {
+  std::unique_ptr<uint64_t[]> memory;
+  size_t bytes = 0;
+};
+
 struct Kernel {
   std::vector<Parameter> parameters;
   std::vector<Instruction> code;
-  std::map<std::string, uint64_t> symbols; // places in shared memory
+  std::map<std::string, uint64_t> symbols; // places in shared memory, and of variables
+  std::map<std::string, Global> globals;
   unsigned registers = 0;
   unsigned localBytes = 0;    // of a thread
   bool hasProducts = false;   // wgmma

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 namespace ptx {
 
@@ -56,11 +57,12 @@ const std::map<std::string, std::string, std::less<>> known = {
               "acquire tensormap::generic"},
     {"fma", "rn rz rm rp ftz sat relu"},
     {"griddepcontrol", "wait launch_dependents"},
-    {"ld", "global shared shared::cta local param relaxed acquire volatile weak cta gpu sys nc ca "
-           "cg cs lu "
-           "cv v2 v4 v8 L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last "
-           "L1::no_allocate L2::evict_normal L2::evict_first L2::evict_last L2::cache_hint "
-           "L2::64B L2::128B L2::256B"},
+    {"ld",
+     "global const shared shared::cta local param relaxed acquire volatile weak cta gpu sys nc ca "
+     "cg cs lu "
+     "cv v2 v4 v8 L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last "
+     "L1::no_allocate L2::evict_normal L2::evict_first L2::evict_last L2::cache_hint "
+     "L2::64B L2::128B L2::256B"},
     {"ldmatrix", "sync aligned m8n8 x1 x2 x4 trans shared shared::cta"},
     {"lg2", "approx ftz"},
     {"lop3", ""},
@@ -297,7 +299,11 @@ private:
       skipTo(';');
       size_t space = line.find_last_of(" \t"), bracket = line.find('[');
       kernel->symbols[line.substr(space + 1, bracket - space - 1)] = 0;
+    } else if (name == ".global" || name == ".const") {
+      global(problem);
     } else if (name == ".visible" || name == ".entry") {
+      if (blanks(), text.substr(at).starts_with(".global") || text.substr(at).starts_with(".const"))
+        return;
       skipTo('(');
       while (!take(')')) {
         word(); // .param
@@ -330,6 +336,37 @@ private:
     } else {
       problem = "the model does not know the directive " + name;
     }
+  }
+
+  // `.align 4 .u32 name[2] = {3, 4};`, where alignment, extent and values may be missing.
+  void global(std::string &problem) {
+    std::string type = word();
+    if (type == ".align")
+      word(), type = word();
+    auto found = types.find(type.substr(1));
+    std::string name = word();
+    if (found == types.end() || !found->second.bytes)
+      return void(problem = "the variable `" + name + "` of type " + type);
+    size_t element = found->second.bytes, count = 1;
+    if (take('['))
+      count = std::stoul(word()), skipTo(']');
+    Global made{std::make_unique<uint64_t[]>((count * element + 7) / 8), count * element};
+    auto *to = reinterpret_cast<uint8_t *>(made.memory.get());
+    if (take('=')) {
+      bool isList = take('{');
+      for (size_t i = 0; i == 0 || (isList && take(',')); ++i) {
+        bool isMinus = take('-');
+        std::string value = word();
+        if (i == count || value.empty() || !std::isdigit(static_cast<unsigned char>(value[0])) ||
+            value.starts_with("0f") || value.starts_with("0d"))
+          return void(problem = "the value `" + value + "` of the variable `" + name + "`");
+        uint64_t bits = std::strtoull(value.c_str(), nullptr, 0) * (isMinus ? -1 : 1);
+        std::memcpy(to + i * element, &bits, element);
+      }
+    }
+    skipTo(';');
+    kernel->symbols[name] = reinterpret_cast<uintptr_t>(to);
+    kernel->globals[name] = std::move(made);
   }
 
   void split(const std::string &text, Instruction &made, std::string &problem) {

@@ -237,6 +237,61 @@ if len(sys.argv) > 1:
     print((x.now() == 7).all(), fill.best_config.kwargs["BLOCK"] != 64)
 """
 
+# A variable of bitcode that a host sets in each module, as NVSHMEM does: from the hook, and behind a launch.
+MODULES = MEMORY + """
+@tl.core.extern
+def plus_state(x, _semantic=None):
+    return tl.core.extern_elementwise("state", "", [x], {(tl.int32, ): ("plus_state", tl.int32)}, is_pure=True, _semantic=_semantic)
+
+@triton.jit
+def scale(x, out, n):
+    i = tl.arange(0, 32)
+    tl.store(out + i, plus_state(tl.load(x + i)) * n)
+
+@triton.jit
+def unhooked(x):
+    tl.store(x, plus_state(tl.load(x)))
+
+def set_state(module, value):
+    address, size = ctypes.c_void_p(), ctypes.c_size_t()
+    assert cuda.cuModuleGetGlobal_v2(ctypes.byref(address), ctypes.byref(size), ctypes.c_void_p(module), b"state") == 0 and size.value == 4
+    _C.write(0, address.value, np.int32(value).tobytes())
+
+modules, loaded = [], []
+def initialise(*, fn, key, compile, **_):
+    kernel = fn.jit_function.device_caches[compile["device"]][0][key]
+    kernel.run
+    set_state(kernel.module, 100)
+    modules.append(kernel.module)
+
+libraries = {"state": sys.argv[1]}
+x, out = Interface(np.arange(32, dtype="i4")), Interface(np.zeros(32, "i4"))
+first = unhooked[(1,)](x, extern_libs=libraries)
+set_state(first.module, 7)
+unhooked[(1,)](x, extern_libs=libraries)
+print(x.now()[:2].tolist(), type(first.function) is int and first.function != 0)
+triton.knobs.runtime.jit_post_compile_hook = initialise
+triton.knobs.runtime.kernel_load_end_hook = lambda module, function, *_: loaded.append(module)
+for n in (3, 8, 16, 4, 5, 24, 32):
+    scale[(1,)](x, out, n, extern_libs=libraries)
+    if not (out.now() == (x.now() + 100) * n).all():
+        print(n, out.now())
+print(len(modules), len(set(modules)), loaded == modules)
+compiled = triton.compile(triton.compiler.ASTSource(add, {"x": "*fp32", "y": "*fp32", "out": "*fp32", "n": "i32"}, {"BLOCK": 64}),
+                          target=triton.backends.compiler.GPUTarget("cuda", 90, 32))
+print(said(lambda: compiled.module))
+"""
+
+STATE = """
+target triple = "nvptx64-nvidia-cuda"
+@state = addrspace(1) externally_initialized global i32 0
+define i32 @plus_state(i32 %x) {
+  %state = load i32, ptr addrspace(1) @state
+  %sum = add i32 %x, %state
+  ret i32 %sum
+}
+"""
+
 
 @unittest.skipUnless((FAKE / "libcuda.so.1").exists(), "there is no build with a driver for tests")
 class Driver(unittest.TestCase):
@@ -252,6 +307,16 @@ class Driver(unittest.TestCase):
                                    r"; `.*faults.json` refuses it from now on: start the program again to go on")
             self.assertEqual(self.lines(FAULTY, "runs lost", "again", NEREID_PTXAS=str(PTXAS), NEREID_CACHE_DIR=cache),
                              ["nothing", "True True"])
+
+    def test_a_host_sets_variables_of_modules(self):
+        with tempfile.TemporaryDirectory() as cache:
+            library = pathlib.Path(cache, "state.ll")
+            library.write_text(STATE)
+            for _ in ("compiled", "from disk"):
+                # `unhooked` adds 0 first, as the variable starts. Of the numbers 3 and 5 are of one class, as are 16, 32.
+                self.assertEqual(self.lines(MODULES, "runs", str(library), NEREID_PTXAS=str(PTXAS), NEREID_CACHE_DIR=cache),
+                                 ["[7, 1] True", "4 4 True",
+                                  "AttributeError: module: `add` was compiled for a target and is not loaded; `warmup` and launches load it"])
 
     def lines(self, text, scenario="", *words, **variables):
         with tempfile.TemporaryDirectory() as folder:

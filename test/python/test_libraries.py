@@ -47,6 +47,9 @@ class Libraries(unittest.TestCase):
         self.out[:] = 0
         kernel[(1, )](self.x, self.out, 8)
         self.assertEqual(self.out.tolist(), (self.x + 5).tolist())
+        with self.assertRaisesRegex(AttributeError, "code for a CPU has none"):
+            kernel.module
+        self.assertFalse(hasattr(kernel, "module"))
 
     def test_bitcode(self):
         assembler = shutil.which("llvm-as-19") or shutil.which("llvm-as", path="/usr/lib/llvm-19/bin")

@@ -10,6 +10,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
+import corpus  # noqa: E402
 import corpus_guess  # noqa: E402
 import corpus_inputs  # noqa: E402
 import corpus_tools  # noqa: E402
@@ -157,6 +158,11 @@ class Tools(unittest.TestCase):
         text = "@cute.jit\ndef b(x): pass\ndef c(x, y): pass\nc = triton.jit(c, noinline=True)\nc = triton.heuristics({})(c)\n" \
                "d = triton.autotune(configs=[])(c)\ne = other(c)\n"
         self.assertEqual([(name, names) for name, _, names, _ in corpus_tools.astKernels(text)], [("c", ["x", "y"]), ("d", ["x", "y"])])
+
+    def test_kernels_whose_name_a_function_takes(self):
+        text = "@triton.jit\ndef a(x): pass\nb = a\ndef a(): b[1, ](0)\n@triton.jit\ndef c(x): pass\nd = c\n@triton.jit\ndef e(x): pass\ndef e(): pass\n"
+        found = corpus.reached(ast.parse(text), corpus_tools.astKernels(text))
+        self.assertEqual([(name, line) for name, line, _, _ in found], [("b", 2), ("c", 6), ("e", 9)])
 
     def test_signature(self):
         facts = [{"kind": "pointer", "dtype": "fp32", "aligned": True}, {"kind": "pointer", "dtype": "i64", "aligned": False}, {"kind": "none"},

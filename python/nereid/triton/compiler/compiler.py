@@ -65,9 +65,11 @@ class CompiledKernel:
         if is_loaded:
             function._compiled(self)
             runtime = knobs.runtime
-            for hook in (runtime.kernel_load_start_hook, runtime.kernel_load_end_hook):
-                if hook:
-                    hook(None, handle, self.name, {}, self.hash)
+            if runtime.kernel_load_start_hook:
+                runtime.kernel_load_start_hook(None, None, self.name, {}, self.hash)
+            if runtime.kernel_load_end_hook:
+                native = handle.native()
+                runtime.kernel_load_end_hook(*(native or (None, handle)), self.name, {}, self.hash)
         return self
 
     @property
@@ -102,7 +104,18 @@ class CompiledKernel:
 
     @property
     def function(self):
-        return self._handle
+        """The `CUfunction` as a number, or for other code what stands for it."""
+        native = self._handle.native()
+        return native[1] if native else self._handle
+
+    @property
+    def module(self):
+        """The `CUmodule` as a number: by it a host reaches the global variables of bitcode that the kernel was linked with."""
+        native = self._handle.native()
+        if native is None:
+            raise AttributeError("module: code for a CPU has none" if self.is_cpu else
+                                 f"module: `{self.name}` was compiled for a target and is not loaded; `warmup` and launches load it")
+        return native[0]
 
     @property
     def asm(self):

@@ -195,11 +195,20 @@ def before_launch(function, args, kwargs, warmup):
     """Compiles what is new, with the hooks around it. False if a hook does not want it."""
     kernels = function.device_caches[current_device()][0]
     one = Specialization(function, args, kwargs)
-    if one.key in kernels:
+    is_known = one.key in kernels
+    if is_known and not one.options["extern_libs"]:
         return True
-    if one.tell(knobs.runtime.jit_cache_hook, warmup):
+    if not is_known and one.tell(knobs.runtime.jit_cache_hook, warmup):
         return False
     kernel = function._launch((1, ), args, kwargs, True)
+    if is_known:
+        # The engine's classes are finer than those that hooks see. A hook may set variables of a library in each module, so
+        # that it is told of each that has one.
+        if kernels[one.key] is kernel:
+            return True
+        one.key += kernel.hash
+        if kernels.get(one.key) is kernel:
+            return True
     _keep(kernels, one.key, kernel)
     one.tell(knobs.runtime.jit_post_compile_hook, warmup)
     return True
