@@ -124,6 +124,17 @@ std::optional<Run> testedRun(LaneEmitter &emitter, Value pointers, const Lanes &
   return run && run->condition && (run->step == 0 || run->step == 1) ? run : std::nullopt;
 }
 
+// True if products read what is made of the result: their operands are told by all lanes.
+bool feedsProduct(Operation *op, unsigned depth = 0) {
+  return depth < 8 &&
+         llvm::any_of(
+             op->getUsers(),
+             [&](Operation *user) {
+               return isa<tile::DotOp>(user) ||
+                      (user->hasTrait<OpTrait::Elementwise>() && feedsProduct(user, depth + 1));
+             });
+}
+
 // Calls `each` with the address of each of lanes that are one stride apart.
 void forEachApart(LaneEmitter &emitter, Value first, Value stride, Type element, int64_t width,
                   llvm::function_ref<void(Value pointer, int64_t lane)> each) {
@@ -207,7 +218,9 @@ struct LoadLanes : LaneModel<LoadLanes, tile::LoadOp> {
           emitter, mask, type, [&] { return together({}); },
           [&] { return takesMasks ? masked() : scattered(); });
     }
-    auto run = testedRun(emitter, load.getPointer(), where);
+    auto run = where.position.size() == 1 || !feedsProduct(load)
+                   ? testedRun(emitter, load.getPointer(), where)
+                   : std::nullopt;
     if (!run && !mayBeAdjacent(emitter, load.getPointer(), where))
       return scattered();
     // Addresses of which nothing is known are often adjacent after all: rows that wrap around at
@@ -452,15 +465,7 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
                   isOff(pointer, unaligned, emitter), [&] { storeAt(pointer); },
                   [&] { emitter.streamElements(pointer, value); });
             },
-            [&] {
-              if (mask || !run || !run->stride || !emitter.processor.slowGathers)
-                return storeAt(emitter.lanes(store.getPointer(), where));
-              forEachApart(emitter, emitter.lanes(store.getPointer(), where.first()), run->stride,
-                           element, where.width, [&](Value pointer, int64_t lane) {
-                             emitter.storeElements(pointer, element, 1,
-                                                   emitter.extract(value, lane), {});
-                           });
-            });
+            [&] { storeAt(emitter.lanes(store.getPointer(), where)); });
       }
       Value pointer = emitter.lanes(store.getPointer(), adjacent ? where.first() : where);
       auto plain = [&] { storeAt(pointer); };
