@@ -242,9 +242,8 @@ struct LoadLanes : LaneModel<LoadLanes, tile::LoadOp> {
       return emitter.select(areAdjacent(emitter, load.getPointer(), where), type, adjacent,
                             [&] { return whereAllAreOn(emitter, mask, type, one, scattered); });
     };
-    auto apart = [&]() -> Value {
-      if (!emitter.processor.slowGathers)
-        return scattered();
+    // Lanes of a few lines; what is further apart waits for memory, not for addresses.
+    auto fewLines = [&] {
       Value all = emitter.undef(type);
       forEachApart(
           emitter, first(), run->stride, element, where.width, [&](Value pointer, int64_t lane) {
@@ -252,6 +251,16 @@ struct LoadLanes : LaneModel<LoadLanes, tile::LoadOp> {
             all = emitter.insert(all, lone, lane);
           });
       return all;
+    };
+    auto apart = [&]() -> Value {
+      if (!emitter.processor.slowGathers)
+        return scattered();
+      constexpr int64_t farthest = 16;
+      OpBuilder &b = emitter.builder;
+      Value isNear = b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::ult,
+                                             emitter.add(run->stride, emitter.index(farthest)),
+                                             emitter.index(2 * farthest));
+      return emitter.select(isNear, type, fewLines, scattered);
     };
     // A stride of 0 is that of a tensor which is broadcast.
     auto byStride = [&] {
