@@ -121,16 +121,18 @@ SmallVector<Value> LaneEmitter::alongRuns(
   builder.setInsertionPoint(end);
   MemoScope scope(*this);
   ValueRange now = loop.getAfterArguments();
-  auto [length, here] = runs.begin(now[0]);
+  RowRuns::Begun begun = runs.begin(now[0]);
   auto least = [&](Value a, Value b) -> Value {
     return builder.create<arith::MinSIOp>(location, a, b);
   };
   Value left = builder.create<arith::SubIOp>(location, runsEnd, now[0]);
   if (runsEnd != upper)
     left = builder.create<arith::MaxSIOp>(location, left, index(0));
-  Value room = least(length, left), last = now[0];
+  Value room = least(begun.length, left), last = now[0];
+  if (begun.isWorth)
+    room = builder.create<arith::SelectOp>(location, begun.isWorth, room, index(0));
   SmallVector<Value> values = llvm::to_vector(now.drop_front());
-  const RowRun *outer = std::exchange(run, &here);
+  const RowRun *outer = std::exchange(run, &begun.run);
   for (int64_t width : widths) {
     Value whole = builder.create<arith::AndIOp>(location, room, index(-width));
     Value to = add(now[0], whole);
@@ -141,8 +143,10 @@ SmallVector<Value> LaneEmitter::alongRuns(
   Value isDone = builder.create<arith::AndIOp>(
       location, builder.create<arith::CmpIOp>(location, arith::CmpIPredicate::ne, last, now[0]),
       builder.create<arith::CmpIOp>(location, arith::CmpIPredicate::eq, last, add(now[0], room)));
-  Value next = builder.create<arith::SelectOp>(location, isDone, last,
-                                               least(add(last, index(widths.back())), upper));
+  Value next = least(add(last, index(widths.back())), upper);
+  if (begun.isWorth)
+    next = builder.create<arith::SelectOp>(location, begun.isWorth, next, upper);
+  next = builder.create<arith::SelectOp>(location, isDone, last, next);
   values = steps(last, next, widths.back(), values, false);
   values.insert(values.begin(), next);
   end->setOperands(values);

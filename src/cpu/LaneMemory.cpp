@@ -1,6 +1,7 @@
 // Lanes in memory: buffers of tiles, rows that leave past the cache, elements at pointers.
 #include "cpu/Extents.h"
 #include "cpu/LaneEmitter.h"
+#include "cpu/LaneModels.h"
 #include "cpu/LaneOffsets.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -334,10 +335,18 @@ void LaneEmitter::storeElements(Value pointer, Type element, int64_t width, Valu
   if (!mask)
     mask = constant(builder.getI1Type(), 1, width);
   auto alignment = builder.getI32IntegerAttr(align);
-  if (scattered)
+  if (scattered) {
     builder.create<LLVM::masked_scatter>(location, value, pointer, mask, alignment);
-  else
+    return;
+  }
+  auto masked = [&] {
     builder.create<LLVM::MaskedStoreOp>(location, value, pointer, mask, alignment);
+  };
+  if (!processor.slowMaskedStores(align))
+    return masked();
+  either(
+      allAreOn(*this, mask, width),
+      [&] { builder.create<LLVM::StoreOp>(location, value, pointer, align); }, masked);
 }
 
 std::function<Value(Value)> LaneEmitter::takeApart(Value vector) {

@@ -115,13 +115,36 @@ bool mayBeAdjacent(LaneEmitter &emitter, Value pointers, const Lanes &where) {
          !laneOffsets(pointers, where, emitter);
 }
 
-// What the first and the last lane tell of addresses along a row. Rows of tiles that products read
-// are told by all lanes, once for many (`spread`).
+// What the first and the last lane tell of addresses along a row, or a stride of the launch. Rows
+// of tiles that products read are told by all lanes, once for many (`spread`).
 std::optional<Run> testedRun(LaneEmitter &emitter, Value pointers, const Lanes &where) {
-  if (where.position.size() != 1)
+  if (where.width == 1 || reachOf(emitter, pointers, where) != Reach::Scattered)
     return {};
-  auto run = findRun(emitter, pointers, where);
+  auto run = findRun(emitter, pointers, where, /*mayDivide=*/where.position.size() == 1);
   return run && run->condition && (run->step == 0 || run->step == 1) ? run : std::nullopt;
+}
+
+// True if products read what is made of the result: their operands are told by all lanes.
+bool feedsProduct(Operation *op, unsigned depth = 0) {
+  return depth < 8 &&
+         llvm::any_of(
+             op->getUsers(),
+             [&](Operation *user) {
+               return isa<tile::DotOp>(user) ||
+                      (user->hasTrait<OpTrait::Elementwise>() && feedsProduct(user, depth + 1));
+             });
+}
+
+// Calls `each` with the address of each of lanes that are one stride apart.
+void forEachApart(LaneEmitter &emitter, Value first, Value stride, Type element, int64_t width,
+                  llvm::function_ref<void(Value pointer, int64_t lane)> each) {
+  OpBuilder &b = emitter.builder;
+  Value bytes =
+      b.create<arith::MulIOp>(emitter.loc(), stride, emitter.index(tile::bytesInMemory(element)));
+  for (int64_t lane = 0; lane < width; ++lane) {
+    each(first, lane);
+    first = b.create<LLVM::GEPOp>(emitter.loc(), first.getType(), b.getI8Type(), first, bytes);
+  }
 }
 
 // `yes` if no lane is masked off.
@@ -173,7 +196,13 @@ struct LoadLanes : LaneModel<LoadLanes, tile::LoadOp> {
     case Reach::Scattered:
       break;
     }
-    Type type = laneType(element, where.width);
+    return emitAnywhere(load, emitter, where, mask, other);
+  }
+
+  // Lanes of which facts tell nothing.
+  static Value emitAnywhere(tile::LoadOp load, LaneEmitter &emitter, const Lanes &where, Value mask,
+                            Value other) {
+    Type element = load.getAccessElementType(), type = laneType(element, where.width);
     auto first = [&] { return emitter.lanes(load.getPointer(), where.first()); };
     auto scattered = [&] {
       return emitter.loadElements(emitter.lanes(load.getPointer(), where), element, where.width,
@@ -189,7 +218,10 @@ struct LoadLanes : LaneModel<LoadLanes, tile::LoadOp> {
           emitter, mask, type, [&] { return together({}); },
           [&] { return takesMasks ? masked() : scattered(); });
     }
-    if (!mayBeAdjacent(emitter, load.getPointer(), where))
+    auto run = where.position.size() == 1 || !feedsProduct(load)
+                   ? testedRun(emitter, load.getPointer(), where)
+                   : std::nullopt;
+    if (!run && !mayBeAdjacent(emitter, load.getPointer(), where))
       return scattered();
     // Addresses of which nothing is known are often adjacent after all: rows that wrap around at
     // the edge (`n % N`), a stride of 1 that is an argument. Or they are one, as that of a channel
@@ -210,11 +242,40 @@ struct LoadLanes : LaneModel<LoadLanes, tile::LoadOp> {
       return emitter.select(areAdjacent(emitter, load.getPointer(), where), type, adjacent,
                             [&] { return whereAllAreOn(emitter, mask, type, one, scattered); });
     };
-    auto run = testedRun(emitter, load.getPointer(), where);
+    // Lanes of a few lines; what is further apart waits for memory, not for addresses.
+    auto fewLines = [&] {
+      Value all = emitter.undef(type);
+      forEachApart(
+          emitter, first(), run->stride, element, where.width, [&](Value pointer, int64_t lane) {
+            Value lone = emitter.loadElements(pointer, element, 1, {}, {}, load.getIsVolatile());
+            all = emitter.insert(all, lone, lane);
+          });
+      return all;
+    };
+    auto apart = [&]() -> Value {
+      if (!emitter.processor.slowGathers)
+        return scattered();
+      constexpr int64_t farthest = 16;
+      OpBuilder &b = emitter.builder;
+      Value isNear = b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::ult,
+                                             emitter.add(run->stride, emitter.index(farthest)),
+                                             emitter.index(2 * farthest));
+      return emitter.select(isNear, type, fewLines, scattered);
+    };
+    // A stride of 0 is that of a tensor which is broadcast.
+    auto byStride = [&] {
+      Value isNone = emitter.builder.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::eq,
+                                                           run->stride, emitter.index(0));
+      return emitter.select(isNone, type, splat, apart);
+    };
+    auto elsewhere = [&]() -> Value {
+      if (!run->isSettled)
+        return scattered();
+      return run->stride ? whereAllAreOn(emitter, mask, type, byStride, scattered)
+                         : whereAllAreOn(emitter, mask, type, one, scattered);
+    };
     if (run && run->step == 1)
-      return emitter.select(run->condition, type, adjacent, [&] {
-        return run->isSettled ? whereAllAreOn(emitter, mask, type, one, scattered) : scattered();
-      });
+      return emitter.select(run->condition, type, adjacent, elsewhere);
     if (run && !mask)
       return emitter.select(run->condition, type, splat, tested);
     return tested();
@@ -398,8 +459,8 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
       bool lines = where.width > 1 &&
                    where.width * tile::bytesInMemory(element) % LaneEmitter::lineBytes == 0;
       bool streams = unaligned && !mask && lines;
-      if (!adjacent && mayBeAdjacent(emitter, store.getPointer(), where)) {
-        auto run = testedRun(emitter, store.getPointer(), where);
+      auto run = testedRun(emitter, store.getPointer(), where);
+      if (run || (!adjacent && mayBeAdjacent(emitter, store.getPointer(), where))) {
         // One place for all lanes is as rare as it is odd.
         Value follow = run && run->step == 1 ? run->condition
                                              : areAdjacent(emitter, store.getPointer(), where);

@@ -91,7 +91,8 @@ std::optional<Value> factorOf(Operation *op, ArrayRef<int64_t> steps) {
 
 class RunFinder {
 public:
-  explicit RunFinder(LaneEmitter &emitter) : emitter(emitter) {}
+  /// `factor`: what factors that only the launch tells are taken to be.
+  explicit RunFinder(LaneEmitter &emitter, int64_t factor = 1) : emitter(emitter), factor(factor) {}
 
   struct Test {
     Value number;
@@ -100,6 +101,7 @@ public:
   };
   SmallVector<Test> tests;
   SmallVector<std::pair<Value, Lanes>> factors; // that have to be 1
+  bool isUnsigned = false;                      // some numbers are widened without a sign
 
   // The step from lane to lane under the tests; nothing is emitted.
   std::optional<int64_t> step(Value value, const Lanes &where) {
@@ -110,15 +112,17 @@ public:
     if (auto known = stepByFacts(value, where.dim, where.width, emitter.axes))
       return known;
     Operation *op = value.getDefiningOp();
+    auto add = dyn_cast_or_null<tile::AddPtrOp>(op);
+    isUnsigned |= isa_and_present<arith::ExtUIOp>(op) || (add && add.getIsUnsigned());
     return stepByOperands(
         op, emitter.axes,
         [&](Value operand) {
           return step(operand, isMoved(op) ? emitter.inOperand(op, where) : where);
         },
         [&](Operation *op, ArrayRef<int64_t> steps) -> std::optional<int64_t> {
-          if (auto factor = factorOf(op, steps)) {
-            factors.push_back({*factor, where});
-            return int64_t(1);
+          if (auto found = factorOf(op, steps)) {
+            factors.push_back({*found, where});
+            return factor;
           }
           if (!isSplit(op, steps))
             return {};
@@ -129,7 +133,22 @@ public:
 
 private:
   LaneEmitter &emitter;
+  int64_t factor;
 };
+
+// What lanes are apart is that factor if they are not apart at all where it is 0.
+Value strideOf(const RunFinder &found, Value tile, const Lanes &where, LaneEmitter &emitter) {
+  if (found.factors.size() != 1 || found.isUnsigned)
+    return {};
+  auto [factor, at] = found.factors.front();
+  if (RunFinder(emitter, /*factor=*/0).step(tile, where) != 0)
+    return {};
+  Value number = emitter.lanes(factor, at.first());
+  Type wide = emitter.builder.getI64Type();
+  return number.getType() == wide
+             ? number
+             : emitter.builder.create<arith::ExtSIOp>(emitter.loc(), wide, number).getResult();
+}
 
 } // namespace
 
@@ -152,11 +171,13 @@ Value endsMeet(LaneEmitter &emitter, Value first, Value last, int64_t step, int6
                                                last);
 }
 
-std::optional<Run> findRun(LaneEmitter &emitter, Value tile, const Lanes &where) {
+std::optional<Run> findRun(LaneEmitter &emitter, Value tile, const Lanes &where, bool mayDivide) {
   RunFinder finder(emitter);
-  auto step = where.width < leastLanes ? std::nullopt : finder.step(tile, where);
+  auto step = finder.step(tile, where);
   // Where a factor is not 1, divisions to see the rest would be in vain.
-  if (!step || (!finder.factors.empty() && !finder.tests.empty()))
+  bool divides = !finder.tests.empty();
+  if (!step || (divides && (!mayDivide || !finder.factors.empty())) ||
+      (finder.factors.empty() && where.width < leastLanes))
     return {};
   Value condition;
   for (auto [factor, at] : finder.factors) {
@@ -171,7 +192,8 @@ std::optional<Run> findRun(LaneEmitter &emitter, Value tile, const Lanes &where)
     condition =
         bothHold(emitter, condition, endsMeet(emitter, first, last, test.step, test.where.width));
   }
-  return Run{*step, condition, finder.tests.empty()};
+  Value stride = divides || *step != 1 ? Value() : strideOf(finder, tile, where, emitter);
+  return Run{*step, condition, !divides, stride};
 }
 
 // --- runs along a row ---
@@ -236,6 +258,12 @@ bool RowRuns::isRead(Value tile) const {
   return emitter.plan.stored(tile) && !computed.contains(tile);
 }
 
+// What all rows of a tile share is stored, but stays or counts as what is not.
+bool RowRuns::isStoredSplit(Value tile) const {
+  Operation *op = tile.getDefiningOp();
+  return op && isRead(tile) && (isQuotient(op) || isRest(op));
+}
+
 // Loads and what the loop itself computes are not known where a run begins.
 bool RowRuns::collect(Value tile, const Lanes &row) {
   if (!tile::isTile(tile))
@@ -269,6 +297,10 @@ bool RowRuns::collect(Value tile, const Lanes &row) {
     if (Value mask = load.getMask();
         mask && !steps.contains(mask) && apart != steps.end() && apart->second == 0)
       endWhere(mask);
+  } else if (isStoredSplit(tile)) {
+    for (Value operand : op->getOperands())
+      if (!collect(operand, row))
+        return true;
   }
   if (auto known = step(tile, row))
     steps[tile] = *known;
@@ -291,7 +323,7 @@ std::optional<int64_t> RowRuns::step(Value tile, const Lanes &where) {
                         [&](Value one) { return !tile::isTile(one) || ofOperand(one) == 0; })
                ? std::optional<int64_t>(0)
                : std::nullopt;
-  if (emitter.plan.stored(tile))
+  if (emitter.plan.stored(tile) && !isStoredSplit(tile))
     return {};
   return stepByOperands(op, emitter.axes, ofOperand,
                         [&](Operation *op, ArrayRef<int64_t> of) -> std::optional<int64_t> {
@@ -361,7 +393,7 @@ std::optional<RowRuns::Split> RowRuns::splitOf(Operation *op, ArrayRef<int64_t> 
     return {};
   split.kind = isRest(op) || isa<arith::AndIOp>(op) ? Split::Rest : Split::Quotient;
   split.isSigned = !isa<tile::DivUIOp, tile::RemUIOp, tile::ShRUOp>(op);
-  if (known && split.divisor < width)
+  if (known && split.divisor < (isStoredSplit(split.tile) ? leastWorth() : width))
     return {};
   return split;
 }
@@ -381,7 +413,7 @@ Value RowRuns::firstOf(Value tile, Value start, bool isSigned) {
 }
 
 // A number without a sign of 64 bits is taken for one with: negative, it begins no run.
-std::pair<Value, RowRun> RowRuns::begin(Value start) {
+RowRuns::Begun RowRuns::begin(Value start) {
   OpBuilder &b = emitter.builder;
   Location loc = emitter.loc();
   using P = arith::CmpIPredicate;
@@ -395,7 +427,7 @@ std::pair<Value, RowRun> RowRuns::begin(Value start) {
   RowRun run;
   run.start = start;
   run.steps = steps;
-  Value none = emitter.index(0), length;
+  Value none = emitter.index(0), length, isWorth;
   for (const Split &split : splits) {
     unsigned bits = tile::elementType(split.number.getType()).getIntOrFloatBitWidth();
     Value x = firstOf(split.number, start, split.isSigned);
@@ -430,9 +462,19 @@ std::pair<Value, RowRun> RowRuns::begin(Value start) {
     } else {
       isKnown = b.create<arith::AndIOp>(loc, isKnown, compare(P::sgt, by, none));
       Value divisor = split.divisor ? by : select(isKnown, by, emitter.index(1));
-      Value quotient = b.create<arith::DivUIOp>(loc, select(isKnown, x, none), divisor);
-      Value rest = minus(x, b.create<arith::MulIOp>(loc, quotient, divisor));
-      base = split.kind == Split::Rest ? rest : quotient;
+      auto productOf = [&](Value quotient) -> Value {
+        return b.create<arith::MulIOp>(loc, quotient, divisor);
+      };
+      Value rest;
+      if (isStoredSplit(split.tile)) {
+        base = firstOf(split.tile, start, split.isSigned);
+        rest = split.kind == Split::Rest ? base : minus(x, productOf(base));
+        isWorth = bothHold(emitter, isWorth, compare(P::sge, by, emitter.index(leastWorth())));
+      } else {
+        Value quotient = b.create<arith::DivUIOp>(loc, select(isKnown, x, none), divisor);
+        rest = minus(x, productOf(quotient));
+        base = split.kind == Split::Rest ? rest : quotient;
+      }
       if (type != base.getType())
         base = b.create<arith::TruncIOp>(loc, type, base);
       left = minus(divisor, rest);
@@ -447,7 +489,7 @@ std::pair<Value, RowRun> RowRuns::begin(Value start) {
     run.numbers[split.tile] = {base, places.lookup(split.tile).dim,
                                split.kind == Split::Rest ? 1 : 0};
   }
-  return {length, std::move(run)};
+  return {length, isWorth, std::move(run)};
 }
 
 } // namespace nereid::cpu

@@ -17,10 +17,12 @@ struct Run {
   int64_t step;           ///< from lane to lane, in elements
   mlir::Value condition;  ///< true if it is so; null if it always is
   bool isSettled = false; ///< one condition for all of a row
+  mlir::Value stride;     ///< i64, elements from lane to lane, whatever the condition; or null
 };
 
-/// Nothing if no such test tells.
-std::optional<Run> findRun(LaneEmitter &emitter, mlir::Value tile, const Lanes &where);
+/// Nothing if no such test tells. `mayDivide`: the test may divide two lanes.
+std::optional<Run> findRun(LaneEmitter &emitter, mlir::Value tile, const Lanes &where,
+                           bool mayDivide = true);
 
 /// Both conditions; either may be null.
 mlir::Value bothHold(LaneEmitter &emitter, mlir::Value a, mlir::Value b);
@@ -55,8 +57,12 @@ public:
   bool collect(mlir::Value tile, const Lanes &row);
   bool isEmpty() const { return splits.empty(); }
 
-  /// How many lanes from `start` on are one run, and what holds in it.
-  std::pair<mlir::Value, RowRun> begin(mlir::Value start);
+  struct Begun {
+    mlir::Value length;  ///< lanes from `start` on that are one run
+    mlir::Value isWorth; ///< false: runs of this row are too short to look for; may be null
+    RowRun run;          ///< what holds in it
+  };
+  Begun begin(mlir::Value start);
 
 private:
   struct Split {
@@ -71,6 +77,9 @@ private:
   std::optional<Split> splitOf(mlir::Operation *op, llvm::ArrayRef<int64_t> steps,
                                bool atEnds = false);
   void endWhere(mlir::Value mask);
+  bool isStoredSplit(mlir::Value tile) const;
+  /// Lanes that are read cost less than shorter runs and their ends.
+  int64_t leastWorth() const { return 4 * width; }
   mlir::Value firstOf(mlir::Value tile, mlir::Value start, bool isSigned);
 
   LaneEmitter &emitter;
