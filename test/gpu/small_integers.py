@@ -34,8 +34,8 @@ def signed(x, y):
 
 
 # Not where they may be larger.
-# LARGE: cvt.rn.f16.s32
+# LARGE: cvt.rn.f16.{{[su]}}32
 @triton.jit
 def large(x, y):
     at = tl.arange(0, 1024)
-    tl.store(y + at, ((tl.load(x + at) & 4095) - 512).to(tl.float16))
+    tl.store(y + at, (tl.load(x + at) & 16777215).to(tl.float16))
