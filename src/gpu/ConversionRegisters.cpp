@@ -1,5 +1,6 @@
 // Conversions between numbers that have instructions of their own.
 #include "gpu/ElementwiseModels.h"
+#include "gpu/IntegerRange.h"
 #include "transforms/Expansions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -69,18 +70,94 @@ void emitInGroups(Operation *op, RegisterEmitter &emitter, unsigned size,
   emitter.setRegisters(result, std::move(values));
 }
 
-// Integers of 8 bits as floats. `I2F` has an eighth of the rate of other instructions, so the byte
-// becomes the low bits of a float of whose size one unit is the last bit, and that float's size is
-// taken off: 2^23 for f32, 2^10 for f16, of which one instruction does two. A negative byte counts
-// from 128 more.
+// Wider integers that are known to be small, as floats: each is added to the bits of a float of
+// whose size one unit is the last bit, and that float is taken off. `from` of them, where negative
+// ones stay in its binade; as many of them as an instruction subtracts at once.
+//
+//   f16: 0x6400 + x is 1024 + x for x of 0 to 1023, 0x6600 + x is 1536 + x for x of -512 to 511
+struct SmallIntegers {
+  uint32_t bits; ///< of the float that is added and taken off
+  double size;
+  unsigned perWord;
+
+  /// Null where the numbers may be larger, or the instruction is as good: of a few, and of truths,
+  /// which are selected.
+  static std::optional<SmallIntegers> of(Operation *op, Type to) {
+    constexpr unsigned few = 4;
+    Value source = op->getOperand(0);
+    auto tile = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+    IntegerRange range = rangeOf(source);
+    if (!tile || registersOf(layoutOf(tile)) < few || to.isF64() || range.isWithin(0, 1) ||
+        (isa<arith::UIToFPOp>(op) && range.isNegative()))
+      return std::nullopt;
+    if (to.isF16()) {
+      if (range.isWithin(0, 1023))
+        return SmallIntegers{0x6400, 1024, 2};
+      if (range.isWithin(-512, 511))
+        return SmallIntegers{0x6600, 1536, 2};
+    }
+    constexpr int64_t units = 1 << 23;
+    if (range.isWithin(0, units - 1))
+      return SmallIntegers{0x4b000000, units, 1};
+    if (range.isWithin(-units / 2, units / 2 - 1))
+      return SmallIntegers{0x4b400000, 1.5 * units, 1};
+    return std::nullopt;
+  }
+
+  SmallVector<Value> converted(RegisterEmitter &e, ValueRange numbers, Type to) const {
+    OpBuilder &b = e.builder;
+    Type f32 = b.getF32Type();
+    // A second number in the upper half of the word: the lower one is positive by then.
+    Value word = inWord(e, numbers[0]);
+    if (numbers.size() == 2)
+      word = b.create<arith::AddIOp>(
+          e.loc(), word, b.create<arith::ShLIOp>(e.loc(), inWord(e, numbers[1]), e.i32(16)));
+    word = b.create<arith::AddIOp>(e.loc(), word,
+                                   e.i32(int32_t(perWord == 2 ? bits * 0x10001 : bits)));
+    if (perWord == 1) {
+      Value wide = b.create<arith::SubFOp>(
+          e.loc(), b.create<LLVM::BitcastOp>(e.loc(), f32, word),
+          b.create<arith::ConstantOp>(e.loc(), b.getF32FloatAttr(float(size))));
+      return {transforms::expandFloatConversion(b, e.loc(), wide, f32, to)};
+    }
+    auto pair = VectorType::get(2, to);
+    Value halves = b.create<arith::SubFOp>(
+        e.loc(), b.create<LLVM::BitcastOp>(e.loc(), pair, word),
+        b.create<arith::ConstantOp>(e.loc(),
+                                    SplatElementsAttr::get(pair, b.getFloatAttr(to, size))));
+    SmallVector<Value> out = e.elementsOf(halves);
+    out.resize(numbers.size());
+    return out;
+  }
+
+private:
+  static Value inWord(RegisterEmitter &e, Value number) {
+    OpBuilder &b = e.builder;
+    unsigned width = number.getType().getIntOrFloatBitWidth();
+    if (width == 32)
+      return number;
+    return width > 32 ? b.create<arith::TruncIOp>(e.loc(), b.getI32Type(), number).getResult()
+                      : b.create<arith::ExtSIOp>(e.loc(), b.getI32Type(), number).getResult();
+  }
+};
+
+// Integers of 8 bits as floats, and others that are known to be small. `I2F` has an eighth of the
+// rate of other instructions, so the byte becomes the low bits of a float of whose size one unit is
+// the last bit, and that float's size is taken off: 2^23 for f32, 2^10 for f16, of which one
+// instruction does two. A negative byte counts from 128 more.
 template <typename Op> struct ByteToFloat : RegisterModel<ByteToFloat<Op>, Op> {
   void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
     Type to = resultElement(op);
-    if (!registerType(tile::elementType(op->getOperand(0).getType())).isInteger(8) || to.isF64())
-      return emitElementwise(op, emitter, [&](ValueRange v) -> Value {
-        return emitter.builder.create<Op>(emitter.loc(), to, v[0]);
+    if (registerType(tile::elementType(op->getOperand(0).getType())).isInteger(8) && !to.isF64())
+      return emitInGroups(op, emitter, 4,
+                          [&](ValueRange bytes) { return converted(emitter, bytes, to); });
+    if (auto small = SmallIntegers::of(op, to))
+      return emitInGroups(op, emitter, small->perWord, [&](ValueRange numbers) {
+        return small->converted(emitter, numbers, to);
       });
-    emitInGroups(op, emitter, 4, [&](ValueRange bytes) { return converted(emitter, bytes, to); });
+    emitElementwise(op, emitter, [&](ValueRange v) -> Value {
+      return emitter.builder.create<Op>(emitter.loc(), to, v[0]);
+    });
   }
 
   static SmallVector<Value> converted(RegisterEmitter &e, ValueRange bytes, Type to) {

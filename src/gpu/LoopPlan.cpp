@@ -3,6 +3,7 @@
 #include "analysis/KernelFacts.h"
 #include "gpu/BulkCopies.h"
 #include "gpu/LayoutFlow.h"
+#include "gpu/ProductLayouts.h"
 #include "gpu/RegisterModels.h"
 #include "gpu/Rings.h"
 
@@ -390,6 +391,46 @@ bool LoopPlan::isLongStep(unsigned stages) {
          instructionsOfStep(body, warps) * std::max(1u, now * warps / schedulers) >= longStep;
 }
 
+// One product, whose operands are computed of slots in registers and written: behind the barrier of
+// that all slots are read.
+bool LoopPlan::readsSlotsFirst() {
+  if (dots.size() != 1 || hasBulk || slots < 2)
+    return false;
+  tile::DotOp dot = dots[0];
+  if (!isWgmma(dot) || dot->hasAttr(rowsTogetherAttr) || isSlot(dot, 0) || isSlot(dot, 1))
+    return false;
+  // Nothing but what is read of slots leads from a copy to behind the product.
+  for (Operation *op = dot->getNextNode(); op; op = op->getNextNode())
+    if (op->walk([&](Operation *inner) {
+            return llvm::any_of(inner->getOperands(),
+                                [&](Value operand) {
+                                  return llvm::any_of(copies, [&](Copy &copy) {
+                                    return copy.load->getResult(0) == operand;
+                                  });
+                                })
+                       ? WalkResult::interrupt()
+                       : WalkResult::advance();
+          }).wasInterrupted())
+      return false;
+  return true;
+}
+
+// The slots of step i are free when its product begins, so the copies of step i + slots start
+// beside it: as many steps are under way as there are slots, and there is no moment at which all
+// copies have arrived and no others are started. Where a slot less leaves room for more programs,
+// there is one less, with as many steps under way as without this.
+//
+//   attorch's linear layer, 128 x 256 sums, f32 rounded to halves, 96 KiB a step: two for one
+void LoopPlan::fillBehindReads() {
+  auto programs = [&](unsigned slots) {
+    return target::occupancy(chip, warps, 0, residentBytes + slots * slotBytes).blocks;
+  };
+  fillsBehindReads = true;
+  if (slots > 2 && programs(slots - 1) > programs(slots))
+    --slots;
+  distance = slots;
+}
+
 // Step i starts the copies of step i + distance. In the slot of step i - 1: when step i begins,
 // behind the barrier of its wait, or where products of step i - 1 are in flight then, when they
 // are done in all threads: at the end of step i, behind one barrier with the wait for the next
@@ -419,6 +460,8 @@ void LoopPlan::chooseDepth() {
         ++slots;
         ++distance;
       }
+      if (flying.empty() && readsSlotsFirst())
+        fillBehindReads();
       return;
     }
   if (isAllBulk && numStagesOf(loop) >= 2 && residentBytes + slotBytes <= limit) {

@@ -60,8 +60,9 @@ protected:
   };
   Release releases[2];
   bool hasBulk = false, isAllBulk = false;
-  bool waitsAtEnd = false;                         ///< copies are waited for where a step ends
-  mlir::Operation *turn = nullptr;                 ///< the first op of a warp group's turn
+  bool waitsAtEnd = false;         ///< copies are waited for where a step ends
+  bool fillsBehindReads = false;   ///< a step fills its own slots again, beside its product
+  mlir::Operation *turn = nullptr; ///< the first op of a warp group's turn
   llvm::SmallPtrSet<mlir::Operation *, 4> flying;  ///< products that run on into the next step
   llvm::SmallPtrSet<mlir::Operation *, 4> delayed; ///< and those that run on within theirs
 
@@ -83,6 +84,8 @@ private:
   bool isLongSum();
   bool wantsSlotMore();
   bool isLongStep(unsigned stages);
+  bool readsSlotsFirst();
+  void fillBehindReads();
   void chooseDepth();
 };
 

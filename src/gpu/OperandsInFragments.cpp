@@ -10,6 +10,8 @@
 #include "mlir/IR/Iterators.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "llvm/ADT/SetVector.h"
+
 using namespace mlir;
 
 namespace nereid::gpu {
@@ -31,26 +33,21 @@ public:
   /// Slots that `ldmatrix` does not read are read so many bytes at once, at least.
   unsigned fewestBytes = 16;
 
+  // What costs a thread about as much in one layout as in another.
+  static bool isMade(Operation *op) {
+    if (!op || !isPure(op) || op->getNumResults() != 1 || op->getNumRegions())
+      return false;
+    if (auto constant = dyn_cast<arith::ConstantOp>(op))
+      return isa<SplatElementsAttr>(constant.getValue());
+    return op->hasTrait<OpTrait::Elementwise>() || tile::isRepeat(op) ||
+           isa<tile::TransOp, tile::ArangeOp>(op);
+  }
+
   // True if the tile is computed of slots, or lies so but for the order of a thread's registers,
   // and else of little that has to move.
-  bool canMake(Value tile, const LinearLayout &layout, bool isOperand = true) const {
-    constexpr unsigned mostMoved = 16; // registers
-    if (isInPlace(tile, layout))
-      return true;
-    Operation *op = tile.getDefiningOp();
-    if (auto read = dyn_cast_or_null<ReadSlotOp>(op))
-      return layout.rank() == 1 || readsWell(read, layout);
-    if (isMade(op)) {
-      for (OpOperand &operand : op->getOpOperands()) {
-        if (!tile::isTile(operand.get()))
-          continue;
-        auto wanted = backward(op, 0, layout, operand.getOperandNumber());
-        if (!wanted || !canMake(operand.get(), *wanted, /*isOperand=*/false))
-          return false;
-      }
-      return !isOperand || comesOfSlot(op);
-    }
-    return !isOperand && registersOf(layout) <= mostMoved;
+  bool canMake(Value tile, const LinearLayout &layout) const {
+    unsigned left = mostAsked;
+    return canMake(tile, layout, /*isOperand=*/true, left);
   }
 
   Value make(Value tile, const LinearLayout &layout) {
@@ -85,7 +82,40 @@ public:
     return made;
   }
 
+  // True if a slot is read for what the op gives. Of what can be made.
+  static bool comesOfSlot(Operation *op) {
+    return llvm::any_of(op->getOperands(), [](Value operand) {
+      Operation *source = operand.getDefiningOp();
+      return isa_and_present<ReadSlotOp>(source) || (isMade(source) && comesOfSlot(source));
+    });
+  }
+
 private:
+  // Each path to a value is a question of its own: long chains stay as they are.
+  static constexpr unsigned mostAsked = 4096;
+
+  bool canMake(Value tile, const LinearLayout &layout, bool isOperand, unsigned &left) const {
+    constexpr unsigned mostMoved = 16; // registers
+    if (!left || !--left)
+      return false;
+    if (isInPlace(tile, layout))
+      return true;
+    Operation *op = tile.getDefiningOp();
+    if (auto read = dyn_cast_or_null<ReadSlotOp>(op))
+      return layout.rank() == 1 || readsWell(read, layout);
+    if (isMade(op)) {
+      for (OpOperand &operand : op->getOpOperands()) {
+        if (!tile::isTile(operand.get()))
+          continue;
+        auto wanted = backward(op, 0, layout, operand.getOperandNumber());
+        if (!wanted || !canMake(operand.get(), *wanted, /*isOperand=*/false, left))
+          return false;
+      }
+      return !isOperand || comesOfSlot(op);
+    }
+    return !isOperand && registersOf(layout) <= mostMoved;
+  }
+
   static bool isInPlace(Value tile, const LinearLayout &layout) {
     LinearLayout own = layoutOf(tile.getType());
     return own.bases(LayoutInput::Lane) == layout.bases(LayoutInput::Lane) &&
@@ -95,21 +125,6 @@ private:
     SharedOperand shared(read.getRing().getType().getTile());
     return shared.matricesAlong(layout) ||
            shared.readVector(layout) * shared.bytesOfElement() >= fewestBytes;
-  }
-
-  // What costs a thread about as much in one layout as in another.
-  static bool isMade(Operation *op) {
-    if (!op || !isPure(op) || op->getNumResults() != 1 || op->getNumRegions())
-      return false;
-    if (auto constant = dyn_cast<arith::ConstantOp>(op))
-      return isa<SplatElementsAttr>(constant.getValue());
-    return op->hasTrait<OpTrait::Elementwise>() || tile::isRepeat(op) || isa<tile::TransOp>(op);
-  }
-  static bool comesOfSlot(Operation *op) {
-    return llvm::any_of(op->getOperands(), [](Value operand) {
-      Operation *source = operand.getDefiningOp();
-      return isa_and_present<ReadSlotOp>(source) || (isMade(source) && comesOfSlot(source));
-    });
   }
 
   SmallVector<std::pair<Value, Value>> versions;
@@ -362,6 +377,82 @@ private:
   Recompute recompute;
 };
 
+// What is computed of slots and moves to another layout is computed there of slots that are read
+// so, where nobody wants it as it was: the accesses to what is copied to a slot say nothing of
+// where it is best computed.
+//
+//   r = read_slot : A                              r = read_slot : B
+//   convert_layout(exp(extf(r))) : A -> B    =>    exp(extf(r)) : B
+class MovedSlots {
+public:
+  explicit MovedSlots(FunctionOpInterface kernel) {
+    kernel->walk([&](ConvertLayoutOp move) {
+      if (isBetter(move))
+        moves.insert(move);
+    });
+  }
+
+  void computeBehind() {
+    while (dropOneOfOthers())
+      ;
+    for (Operation *op : moves) {
+      auto move = cast<ConvertLayoutOp>(op);
+      move.replaceAllUsesWith(recompute.make(move.getSource(), layoutOf(move.getType())));
+    }
+  }
+
+private:
+  bool isBetter(ConvertLayoutOp move) {
+    constexpr unsigned few = 16; // registers
+    Operation *source = move.getSource().getDefiningOp();
+    LinearLayout from = layoutOf(move.getSource().getType()), to = layoutOf(move.getType());
+    recompute.fewestBytes = 8;
+    return source && (isa<ReadSlotOp>(source) || Recompute::isMade(source)) &&
+           (from.bases(LayoutInput::Lane) != to.bases(LayoutInput::Lane) ||
+            from.bases(LayoutInput::Warp) != to.bases(LayoutInput::Warp)) &&
+           registersOf(to) <= std::max(few, registersOf(from)) &&
+           recompute.canMake(move.getSource(), to);
+  }
+
+  // The ops on the way from slots to a move's tile.
+  static void addChain(Value tile, llvm::SetVector<Operation *> &chain) {
+    Operation *op = tile.getDefiningOp();
+    if (!Recompute::isMade(op) || !Recompute::comesOfSlot(op) || !chain.insert(op))
+      return;
+    for (Value operand : op->getOperands())
+      if (tile::isTile(operand))
+        addChain(operand, chain);
+  }
+
+  // Takes out a move of which an op would be computed twice. Moves to one layout go together.
+  bool dropOneOfOthers() {
+    for (Operation *op : moves) {
+      auto isAlike = [&](Operation *other) {
+        return moves.contains(other) &&
+               layoutOf(other->getResult(0).getType()).bases(LayoutInput::Lane) ==
+                   layoutOf(op->getResult(0).getType()).bases(LayoutInput::Lane);
+      };
+      llvm::SetVector<Operation *> all, own;
+      for (Operation *other : moves)
+        if (isAlike(other))
+          addChain(other->getOperand(0), all);
+      addChain(op->getOperand(0), own);
+      auto isWanted = [&](Operation *one) {
+        return llvm::any_of(one->getUsers(),
+                            [&](Operation *user) { return !all.contains(user) && !isAlike(user); });
+      };
+      if (llvm::any_of(own, isWanted)) {
+        moves.remove(op);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  llvm::SetVector<Operation *> moves;
+  Recompute recompute;
+};
+
 } // namespace
 
 void computeOperandsInFragments(FunctionOpInterface kernel, unsigned warps) {
@@ -382,7 +473,8 @@ void computeOperandsInFragments(FunctionOpInterface kernel, unsigned warps) {
     else if (instruction && instruction.getValue() == "mma")
       operands.ofMma(dot);
   }
-  // What products read before.
+  MovedSlots(kernel).computeBehind();
+  // What was read before.
   kernel->walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
     if (op->use_empty() && (isa<ReadSlotOp>(op) || isOpTriviallyDead(op)))
       op->erase();

@@ -19,7 +19,8 @@ namespace nereid::gpu {
 /// warps have) still goes that way, and arrives in the same order. Of `wgmma` the left operand, of
 /// words or of halves, is computed in fragments in the same way, in order along K. The right one of
 /// words is, where it comes of slots of halves that lie along N, computed as it is written, four
-/// words at once. Runs behind `pipelineLoads`.
+/// words at once. What else is computed of slots and only moves to another layout is computed in
+/// that one. Runs behind `pipelineLoads`.
 void computeOperandsInFragments(mlir::FunctionOpInterface kernel, unsigned warps);
 
 } // namespace nereid::gpu

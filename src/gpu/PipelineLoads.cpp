@@ -3,6 +3,7 @@
 #include "analysis/AxisAnalysis.h"
 #include "gpu/BesideProducts.h"
 #include "gpu/BulkCopies.h"
+#include "gpu/BulkLoads.h"
 #include "gpu/CopiesAhead.h"
 #include "gpu/ProductLayouts.h"
 #include "gpu/Rings.h"
@@ -372,10 +373,10 @@ private:
         b.create<WaitCopiesOp>(loc, distance - 1);
       else if (flying.empty())
         freeSlot();
-      if (flying.empty())
+      if (flying.empty() && !fillsBehindReads)
         copyAhead();
     }
-    emitRest(rest, slot, phase, fillAgain);
+    emitRest(rest, slot, phase, fillAgain, copyAhead);
     if (!flying.empty()) {
       if (waitsAtEnd)
         b.create<WaitCopiesOp>(loc, distance - 2);
@@ -426,7 +427,8 @@ private:
   }
 
   void emitRest(IRMapping &rest, Value slot, Value phase,
-                llvm::function_ref<void(bool isLater)> fillAgain) {
+                llvm::function_ref<void(bool isLater)> fillAgain,
+                llvm::function_ref<void()> copyAhead) {
     SmallVector<ReadSlotOp> reads;
     auto fillAfter = [&](Operation &op) {
       for (bool isLater : {false, true})
@@ -482,6 +484,13 @@ private:
         copy->setOperand(i, value);
       if (!dot)
         continue;
+      if (fillsBehindReads) {
+        copy->setAttr(pendingAttr, b.getI32IntegerAttr(1));
+        copyAhead();
+        rest.map(dot.getResult(),
+                 b.create<WaitProductsOp>(op.getLoc(), dot.getType(), copy->getResult(0), 0));
+        continue;
+      }
       if (!flying.contains(dot) && !delayed.contains(dot)) {
         begun.clear();
         continue;
@@ -554,6 +563,8 @@ uint64_t pipelineLoads(FunctionOpInterface kernel, const target::GpuChip &chip, 
     analysis::AxisAnalysis axes(kernel);
     most = std::max(most, Pipeliner(loop, chip, warps, sharedBytes - shared, bulk).run(axes));
   }
+  if (bulk)
+    loadBlocksInBulk(kernel, chip);
   return shared + most;
 }
 

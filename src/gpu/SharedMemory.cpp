@@ -148,8 +148,24 @@ void RegisterEmitter::noteWritten(Value tile, unsigned major, Value base) {
     stepScratch->written.push_back({tile, base, major, unsigned(stepScratch->uses.size() - 1)});
 }
 
+// True if all threads meet in a step before the op.
+static bool isBehindBarrier(Operation *op) {
+  for (Operation *before = op->getPrevNode(); before; before = before->getPrevNode())
+    if (isa<NVVM::Barrier0Op, NVVM::SyncWarpOp>(before))
+      return true;
+  return false;
+}
+
 void RegisterEmitter::finishStepScratch(Operation *loop) {
   auto own = std::move(*std::exchange(stepScratch, std::nullopt));
+  // The only one of a step, read to the end within it: where threads meet before it is written,
+  // as they do to wait for copies, nobody still reads what the step before wrote.
+  if (own.isApart && own.uses.size() == 1) {
+    StepScratch::Use &use = own.uses[0];
+    if (use.before.size() == 1 && use.inner && !use.isRead && isBehindBarrier(use.before[0]))
+      use.before[0]->erase();
+    return;
+  }
   if (!own.isApart || own.uses.size() < 2 ||
       llvm::any_of(own.uses, [](StepScratch::Use &use) { return !use.inner || use.isRead; }))
     return;

@@ -3,6 +3,7 @@
 #include "analysis/AxisAnalysis.h"
 #include "gpu/AssembleKernel.h"
 #include "gpu/AssignLayouts.h"
+#include "gpu/BulkLoads.h"
 #include "gpu/ByteOperands.h"
 #include "gpu/Codegen.h"
 #include "gpu/DeferReductions.h"
@@ -242,6 +243,9 @@ std::string whatLoopCosts(const GpuCode &code, const target::GpuChip &chip, Stri
     return "copies that can't run on into the next program's steps";
   if (which.getValue() == "all")
     return "";
+  // In no loop the copy engine brings them; several programs cover for each other's ends.
+  if (gpu::loadsBlocksAlone(analysis::findKernel(*code.pipelined), chip))
+    return "blocks of descriptors that are loaded beside the product";
   if (!runsOn.getValue())
     return "copies that the copy engine does not make";
   // What a step brings stays where it is while the sums leave, which one program would do in its

@@ -2,6 +2,8 @@
 
 #include "ir/TileOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 
@@ -34,15 +36,39 @@ void dropFromLoad(tile::DescLoadOp load) {
   load.getResult().setType(cast<RankedTensorType>(wanted));
 }
 
-// What the block was before dimensions were added.
+// A conversion of each element, for this use alone.
+bool isConversion(Operation *op) {
+  return op->hasTrait<OpTrait::Elementwise>() && isPure(op) && op->getNumOperands() == 1 &&
+         op->getNumResults() == 1 && op->hasOneUse();
+}
+
+// What the block was before dimensions were added; conversions behind that are made of it.
 template <typename Op> void dropFromStore(Op store) {
   Value value = store.getValue();
   ArrayRef<int64_t> block = tile::shapeOf(value.getType());
+  SmallVector<Operation *> conversions;
+  for (Operation *op = value.getDefiningOp(); op && isConversion(op); op = value.getDefiningOp()) {
+    conversions.push_back(op);
+    value = op->getOperand(0);
+  }
+  bool isDropped = false;
   while (Operation *op = value.getDefiningOp()) {
     if (!isa<tile::ReshapeOp, tile::ExpandDimsOp>(op) ||
         !isEndOf(tile::shapeOf(op->getOperand(0).getType()), block))
       break;
     value = op->getOperand(0);
+    isDropped = true;
+  }
+  if (!isDropped)
+    return;
+  ArrayRef<int64_t> shape = tile::shapeOf(value.getType());
+  OpBuilder b(store);
+  for (Operation *op : llvm::reverse(conversions)) {
+    IRMapping mapping;
+    mapping.map(op->getOperand(0), value);
+    Operation *copy = b.clone(*op, mapping);
+    value = copy->getResult(0);
+    value.setType(RankedTensorType::get(shape, tile::elementType(value.getType())));
   }
   store.getValueMutable().assign(value);
 }

@@ -37,3 +37,17 @@ func.func @store(%d: !tile.desc<1x1x16x32xf16>, %tile: tensor<16x32xf16>, %i: i3
   tile.desc_store %d[%i, %i, %i, %i], %deeper : <1x1x16x32xf16>, tensor<1x1x16x32xf16>
   return
 }
+
+// Conversions of what had fewer dimensions are made of that; one that someone else wants too stays.
+// CHECK-LABEL: @converted
+// CHECK: %[[HALVES:.*]] = arith.truncf %arg1 : tensor<16x32xf32> to tensor<16x32xf16>
+// CHECK: tile.desc_store %arg0[{{.*}}], %[[HALVES]] : <1x16x32xf16>, tensor<16x32xf16>
+// CHECK: tile.desc_store %arg0[{{.*}}], %{{.*}} : <1x16x32xf16>, tensor<1x16x32xf16>
+func.func @converted(%d: !tile.desc<1x16x32xf16>, %tile: tensor<16x32xf32>, %i: i32) -> tensor<1x16x32xf16> {
+  %block = tile.reshape %tile : tensor<16x32xf32> -> tensor<1x16x32xf32>
+  %halves = arith.truncf %block : tensor<1x16x32xf32> to tensor<1x16x32xf16>
+  tile.desc_store %d[%i, %i, %i], %halves : <1x16x32xf16>, tensor<1x16x32xf16>
+  %both = arith.truncf %block : tensor<1x16x32xf32> to tensor<1x16x32xf16>
+  tile.desc_store %d[%i, %i, %i], %both : <1x16x32xf16>, tensor<1x16x32xf16>
+  return %both : tensor<1x16x32xf16>
+}
