@@ -9,6 +9,7 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/PatternMatch.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Utils/Local.h"
@@ -106,8 +107,9 @@ void compareHalvesWithZero(llvm::Module &module) {
 }
 
 // Both halves of a word by one `mov`: taken out one by one, `ptxas` permutes the bytes of each
-// and does not see that two of them can be multiplied at once. Halves that become f32 stay as they
-// are: half a word with zeros behind it is a number.
+// and does not see that two of them can be multiplied at once; and it takes longer for two
+// instructions than for one. Halves in bf16 that become f32 stay as they are: half a word with
+// zeros behind it is a number.
 void splitWordsOfHalves(llvm::Module &module) {
   llvm::IRBuilder<> b(module.getContext());
   llvm::Type *half = b.getInt16Ty(), *both = llvm::StructType::get(half, half);
@@ -125,8 +127,9 @@ void splitWordsOfHalves(llvm::Module &module) {
       if (assembly && llvm::StringRef(assembly->getAsmString()).starts_with("abs."))
         return true;
       return llvm::isa<llvm::BitCastInst>(cast) &&
-             llvm::any_of(cast->users(), [](llvm::User *user) {
+             llvm::any_of(cast->users(), [&](llvm::User *user) {
                return llvm::isa<llvm::FCmpInst>(user) ||
+                      (llvm::isa<llvm::FPExtInst>(user) && cast->getType()->isHalfTy()) ||
                       (llvm::isa<llvm::BinaryOperator, llvm::UnaryOperator, llvm::IntrinsicInst>(
                            user) &&
                        user->getType()->isFloatingPointTy());
@@ -195,6 +198,53 @@ void extendHighHalves(llvm::Module &module) {
       replaced.push_back(&one);
     }
   llvm::RecursivelyDeleteTriviallyDeadInstructions(replaced);
+}
+
+// A register that holds a number, set in front of `before`. The assembly has side effects: each
+// register is set by itself, and nobody looks behind it.
+static llvm::Value *setRegister(llvm::ConstantFP *number, llvm::Instruction *before) {
+  uint64_t bits = number->getValueAPF().bitcastToAPInt().getZExtValue();
+  std::string text = llvm::formatv("mov.f32 $0, 0f{0:X-8};", bits);
+  auto *type = llvm::FunctionType::get(number->getType(), false);
+  return llvm::IRBuilder<>(before).CreateCall(
+      type, llvm::InlineAsm::get(type, text, "=f", /*hasSideEffects=*/true));
+}
+
+// The use of the number that a loop's phi begins with, where `left` is that phi behind the loop and
+// the same number on the way from `guard` past it; null if there is none.
+static llvm::Use *beginOf(llvm::PHINode &left, llvm::BasicBlock *latch, llvm::BasicBlock *guard) {
+  auto isEntry = [&](llvm::BasicBlock *block) {
+    return block == guard || block->getSinglePredecessor() == guard;
+  };
+  for (llvm::BasicBlock *header : llvm::successors(latch)) {
+    if (header == left.getParent())
+      continue;
+    for (llvm::PHINode &carried : header->phis())
+      for (unsigned i = 0; i < carried.getNumIncomingValues(); ++i)
+        if (isEntry(carried.getIncomingBlock(i)) &&
+            carried.getIncomingValue(i) == left.getIncomingValueForBlock(guard) &&
+            carried.getIncomingValueForBlock(latch) == left.getIncomingValueForBlock(latch))
+          return &carried.getOperandUse(i);
+  }
+  return nullptr;
+}
+
+void setOnce(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    for (llvm::BasicBlock &exit : function)
+      for (llvm::PHINode &left : exit.phis())
+        for (unsigned i = 0; i < 2 && left.getNumIncomingValues() == 2; ++i) {
+          auto *number = llvm::dyn_cast<llvm::ConstantFP>(left.getIncomingValue(i));
+          llvm::BasicBlock *guard = left.getIncomingBlock(i);
+          if (!number || !number->getType()->isFloatTy())
+            continue;
+          llvm::Use *begin = beginOf(left, left.getIncomingBlock(1 - i), guard);
+          if (!begin)
+            continue;
+          llvm::Value *once = setRegister(number, guard->getTerminator());
+          left.setIncomingValue(i, once);
+          begin->set(once);
+        }
 }
 
 // The 32 bits that a number of 64 is extended from; with `isSigned` by their sign.

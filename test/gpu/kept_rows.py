@@ -84,7 +84,7 @@ def two(x, y, N, BLOCK: tl.constexpr):
 # The words of a masked load are chosen before it, whole, where numbers are halves.
 # WORDS: ld.global.v4.b32
 # WORDS: selp.b32 %[[WORD:r[0-9]+]], 0, %r{{[0-9]+}}, %p
-# WORDS: mov.u32 %r{{[0-9]+}}, %[[WORD]];{{.*}}ld.global.v4.b32
+# WORDS: @%p{{[0-9]+}} ld.global.v4.b32 {%[[WORD]],
 @triton.jit
 def norm(x, w, y, N, BLOCK: tl.constexpr):
     columns = tl.arange(0, BLOCK)
