@@ -71,9 +71,12 @@ def two(x, y, N, BLOCK: tl.constexpr):
 # REGISTERS: %[[LATER:.*]] = arith.cmpi ne, %[[J]], %c0_i32
 # REGISTERS: %[[OTHER:.*]] = arith.select %[[LATER]], %{{.*}}, %[[X]]
 # REGISTERS: tile.load %{{.*}} mask %{{.*}} other %[[OTHER]]
-# A store in between is compared with the first step's bytes.
-# BETWEEN: arith.constant 8192 : i64
-# BETWEEN: %[[SAFE:.*]] = arith.ori
+# A store in between is compared with the first step's bytes: four of 8192 by one comparison.
+# BETWEEN-DAG: %[[FROM:.*]] = arith.constant 3 : i64
+# BETWEEN-DAG: %[[TO:.*]] = arith.constant 8195 : i64
+# BETWEEN: arith.subi
+# BETWEEN: %[[BEHIND:.*]] = arith.addi %{{.*}}, %[[FROM]] : i64
+# BETWEEN: %[[SAFE:.*]] = arith.cmpi uge, %[[BEHIND]], %[[TO]] : i64
 # BETWEEN: scf.for
 # BETWEEN: tile.store
 # BETWEEN: scf.for
