@@ -72,10 +72,10 @@ def two(x, y, N, BLOCK: tl.constexpr):
 # REGISTERS: %[[OTHER:.*]] = arith.select %[[LATER]], %{{.*}}, %[[X]]
 # REGISTERS: tile.load %{{.*}} mask %{{.*}} other %[[OTHER]]
 # A store in between is compared with the first step's bytes: four of 8192 by one comparison.
-# BETWEEN-DAG: %[[FROM:.*]] = arith.constant 3 : i64
-# BETWEEN-DAG: %[[TO:.*]] = arith.constant 8195 : i64
-# BETWEEN: arith.subi
-# BETWEEN: %[[BEHIND:.*]] = arith.addi %{{.*}}, %[[FROM]] : i64
+# BETWEEN: %[[DISTANCE:.*]] = arith.subi %{{.*}} : i64
+# BETWEEN: %[[FROM:.*]] = arith.constant 3 : i64
+# BETWEEN: %[[BEHIND:.*]] = arith.addi %[[DISTANCE]], %[[FROM]] : i64
+# BETWEEN: %[[TO:.*]] = arith.constant 8195 : i64
 # BETWEEN: %[[SAFE:.*]] = arith.cmpi uge, %[[BEHIND]], %[[TO]] : i64
 # BETWEEN: scf.for
 # BETWEEN: tile.store
