@@ -9,6 +9,8 @@
 #include "gpu/ShortSteps.h"
 #include "gpu/TileGpu.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace nereid::gpu {
@@ -92,6 +94,13 @@ bool areSameThreads(const Reached &a, const Reached &b, unsigned warps) {
   return !copyBits(a.tile) || (a.writes != b.writes && areCopiesUnseen(a.writes ? b.op : a.op));
 }
 
+// Whether elements of a tile of pointers may be others of it that far away, where all of them grow
+// by `grows` any number of times.
+bool mayMeet(int64_t distance, Value address, int64_t grows = 0) {
+  int64_t gap = std::gcd(gapOf(address), grows);
+  return gap ? distance % gap == 0 : distance == 0;
+}
+
 // Of different steps of a loop that are one now.
 bool areOfJoinedSteps(Operation *a, Operation *b) {
   Attribute one = a->getAttr(joinedStepAttr), other = b->getAttr(joinedStepAttr);
@@ -134,7 +143,7 @@ bool AccessOrder::conflicts(const Access &earlier, Operation *later) const {
     if (areSame)
       return !areSameThreads(a, b, warps);
     auto distance = isSame.distance(a.address, b.address);
-    return !range || !distance || std::abs(*distance) < *range;
+    return !distance || (mayMeet(*distance, a.address) && (!range || std::abs(*distance) < *range));
   }
 
   auto isDirectlyInside = [&](Operation *op) {
@@ -150,6 +159,8 @@ bool AccessOrder::conflicts(const Access &earlier, Operation *later) const {
     distance = isSame.distance(a.address, b.address);
   auto slope = slopeOf(a.address, loop);
   auto step = constantOf(loop.getStep());
+  if (distance && slope && step && !mayMeet(*distance, a.address, *slope * *step))
+    return false;
   if (range && distance && slope && step) {
     int64_t grows = *slope * *step, next = *distance + grows;
     if (grows > 0 ? next >= *range : grows < 0 ? -next >= *range : std::abs(next) >= *range)

@@ -7,6 +7,8 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace nereid::gpu {
@@ -128,6 +130,24 @@ std::optional<int64_t> slopeOf(Value value, scf::ForOp loop) {
     if (of(i) != 0)
       return std::nullopt;
   return 0;
+}
+
+int64_t gapOf(Value tile, unsigned depth) {
+  Operation *op = tile.getDefiningOp();
+  if (!tile::isTile(tile) || constantOf(tile) || isa_and_nonnull<tile::SplatOp>(op))
+    return 0;
+  if (!op || !depth)
+    return 1;
+  auto of = [&](unsigned i) { return gapOf(op->getOperand(i), depth - 1); };
+  auto step = dyn_cast<tile::AddPtrOp>(op);
+  if (isa<arith::AddIOp, arith::SubIOp>(op) || (step && !step.getIsUnsigned()))
+    return std::gcd(of(0), of(1));
+  if (tile::isRepeat(op) || isa<arith::ExtSIOp, ConvertLayoutOp>(op))
+    return of(0);
+  constexpr int64_t most = int64_t(1) << 31; // whose products fit
+  auto by = isa<arith::MulIOp>(op) ? constantOf(op->getOperand(1)) : std::nullopt;
+  int64_t inner = by ? of(0) : 1;
+  return by && std::abs(*by) <= most && inner < most ? std::abs(*by) * inner : 1;
 }
 
 } // namespace nereid::gpu

@@ -42,4 +42,10 @@ private:
 /// that is not the same in all of them.
 std::optional<int64_t> slopeOf(mlir::Value value, mlir::scf::ForOp loop);
 
+/// What all differences between the elements of a tile are multiples of, by how it is made; 0 if
+/// they are the same.
+///
+///   p + 11 * arange(0, 64) + 3      11
+int64_t gapOf(mlir::Value tile, unsigned depth = 16);
+
 } // namespace nereid::gpu

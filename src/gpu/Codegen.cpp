@@ -1,14 +1,17 @@
 #include "gpu/Codegen.h"
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/PatternMatch.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Utils/Local.h"
@@ -106,8 +109,9 @@ void compareHalvesWithZero(llvm::Module &module) {
 }
 
 // Both halves of a word by one `mov`: taken out one by one, `ptxas` permutes the bytes of each
-// and does not see that two of them can be multiplied at once. Halves that become f32 stay as they
-// are: half a word with zeros behind it is a number.
+// and does not see that two of them can be multiplied at once; and it takes longer for two
+// instructions than for one. Halves in bf16 that become f32 stay as they are: half a word with
+// zeros behind it is a number.
 void splitWordsOfHalves(llvm::Module &module) {
   llvm::IRBuilder<> b(module.getContext());
   llvm::Type *half = b.getInt16Ty(), *both = llvm::StructType::get(half, half);
@@ -125,8 +129,9 @@ void splitWordsOfHalves(llvm::Module &module) {
       if (assembly && llvm::StringRef(assembly->getAsmString()).starts_with("abs."))
         return true;
       return llvm::isa<llvm::BitCastInst>(cast) &&
-             llvm::any_of(cast->users(), [](llvm::User *user) {
+             llvm::any_of(cast->users(), [&](llvm::User *user) {
                return llvm::isa<llvm::FCmpInst>(user) ||
+                      (llvm::isa<llvm::FPExtInst>(user) && cast->getType()->isHalfTy()) ||
                       (llvm::isa<llvm::BinaryOperator, llvm::UnaryOperator, llvm::IntrinsicInst>(
                            user) &&
                        user->getType()->isFloatingPointTy());
@@ -298,6 +303,165 @@ void addConstantsLast(llvm::Module &module) {
       one.replaceAllUsesWith(outer);
       one.eraseFromParent();
     }
+}
+
+// Whether a function multiplies on tensor cores. What its loops have in registers is chosen for
+// them.
+static bool hasProducts(llvm::Function &function) {
+  return llvm::any_of(llvm::instructions(function), [](llvm::Instruction &one) {
+    auto *call = llvm::dyn_cast<llvm::CallInst>(&one);
+    auto *text = call ? llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand()) : nullptr;
+    return text && llvm::StringRef(text->getAsmString()).contains("mma");
+  });
+}
+
+// Whether all threads of a program have the same number: it is made of arguments and of the
+// program's place alone.
+static bool isUniform(llvm::Value *value, unsigned depth = 12) {
+  if (llvm::isa<llvm::Constant, llvm::Argument>(value))
+    return true;
+  auto *made = llvm::dyn_cast<llvm::Instruction>(value);
+  if (!made || !depth)
+    return false;
+  if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(made))
+    return llvm::is_contained({llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x,
+                               llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y,
+                               llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z},
+                              call->getIntrinsicID());
+  return llvm::isa<llvm::CastInst, llvm::BinaryOperator, llvm::GetElementPtrInst>(made) &&
+         llvm::all_of(made->operands(),
+                      [&](llvm::Value *operand) { return isUniform(operand, depth - 1); });
+}
+
+// An address of a loop of one block: a uniform pointer from outside and an index of 32 bits, of
+// which a constant that shares no bits is taken off.
+struct LoopAddress {
+  llvm::GetElementPtrInst *address;
+  llvm::Value *index;
+  int64_t constant; // elements
+  bool isSigned;
+};
+static std::optional<LoopAddress> addressOf(llvm::Instruction &one) {
+  auto *address = llvm::dyn_cast<llvm::GetElementPtrInst>(&one);
+  if (!address || address->getNumIndices() != 1)
+    return std::nullopt;
+  auto *base = llvm::dyn_cast<llvm::Instruction>(address->getPointerOperand());
+  auto *cast = llvm::dyn_cast<llvm::CastInst>(address->getOperand(1));
+  if ((base && base->getParent() == one.getParent()) || !isUniform(address->getPointerOperand()) ||
+      !cast || cast->getParent() != one.getParent())
+    return std::nullopt;
+  bool isSigned = llvm::isa<llvm::SExtInst>(cast);
+  llvm::Value *index = narrow(cast, isSigned);
+  if (!index)
+    return std::nullopt;
+  auto [rest, constant] = splitConstant(index);
+  if (constant && !constant->isNegative())
+    return LoopAddress{address, rest, constant->getSExtValue(), isSigned};
+  return LoopAddress{address, index, 0, isSigned};
+}
+
+// base + (extension of index) * size, with the product written out and the constant last.
+static void writeOut(const LoopAddress &one, llvm::IRBuilder<> &b, uint64_t size) {
+  b.SetInsertPoint(one.address);
+  auto *type = llvm::FunctionType::get(b.getInt64Ty(), {b.getInt32Ty()}, false);
+  std::string text = std::string("mul.wide.") + (one.isSigned ? "s32" : "u32") + " $0, $1, " +
+                     std::to_string(size) + ";";
+  llvm::CallInst *offset = b.CreateCall(
+      type, llvm::InlineAsm::get(type, text, "=l,r", /*hasSideEffects=*/false), {one.index});
+  offset->setDoesNotAccessMemory();
+  offset->addFnAttr(llvm::Attribute::NoUnwind);
+  offset->addFnAttr(llvm::Attribute::WillReturn);
+  llvm::Value *place = b.CreatePtrAdd(one.address->getPointerOperand(), offset);
+  if (one.constant)
+    place = b.CreatePtrAdd(place, b.getInt64(one.constant * int64_t(size)));
+  one.address->replaceAllUsesWith(place);
+  one.address->eraseFromParent();
+}
+
+void shareOffsets(llvm::Module &module) {
+  constexpr size_t fewest = 3; // arguments; each would be a pointer of its own that counts along
+  llvm::IRBuilder<> b(module.getContext());
+  const llvm::DataLayout &layout = module.getDataLayout();
+  for (llvm::Function &function : module)
+    for (llvm::BasicBlock &block : function) {
+      if (!llvm::is_contained(llvm::successors(&block), &block) || hasProducts(function))
+        continue;
+      // By index, extension and size. Both ways round an index is one.
+      llvm::MapVector<std::tuple<llvm::Value *, llvm::Value *, unsigned, uint64_t>,
+                      llvm::SmallVector<LoopAddress>>
+          found;
+      for (llvm::Instruction &one : block) {
+        auto address = addressOf(one);
+        if (!address)
+          continue;
+        llvm::Value *parts[] = {address->index, nullptr};
+        if (auto *sum = llvm::dyn_cast<llvm::PossiblyDisjointInst>(address->index)) {
+          parts[0] = std::min(sum->getOperand(0), sum->getOperand(1));
+          parts[1] = std::max(sum->getOperand(0), sum->getOperand(1));
+        }
+        uint64_t size = layout.getTypeAllocSize(address->address->getSourceElementType());
+        found[{parts[0], parts[1], unsigned(address->isSigned), size}].push_back(*address);
+      }
+      for (auto &[key, addresses] : found) {
+        llvm::SmallPtrSet<llvm::Value *, 4> bases;
+        for (const LoopAddress &one : addresses)
+          bases.insert(one.address->getPointerOperand());
+        if (bases.size() < fewest)
+          continue;
+        for (const LoopAddress &one : addresses)
+          writeOut(one, b, std::get<3>(key));
+      }
+    }
+}
+
+// A register that holds a number, set in front of `before`. The assembly has side effects: each
+// register is set by itself, and nobody looks behind it.
+static llvm::Value *setRegister(llvm::ConstantFP *number, llvm::Instruction *before) {
+  uint64_t bits = number->getValueAPF().bitcastToAPInt().getZExtValue();
+  std::string text = llvm::formatv("mov.f32 $0, 0f{0:X-8};", bits);
+  auto *type = llvm::FunctionType::get(number->getType(), false);
+  return llvm::IRBuilder<>(before).CreateCall(
+      type, llvm::InlineAsm::get(type, text, "=f", /*hasSideEffects=*/true));
+}
+
+// The use of the number that a loop's phi begins with, where `left` is that phi behind the loop and
+// the same number on the way from `guard` past it; null if there is none.
+static llvm::Use *beginOf(llvm::PHINode &left, llvm::BasicBlock *latch, llvm::BasicBlock *guard) {
+  auto isEntry = [&](llvm::BasicBlock *block) {
+    return block == guard || block->getSinglePredecessor() == guard;
+  };
+  for (llvm::BasicBlock *header : llvm::successors(latch)) {
+    if (header == left.getParent())
+      continue;
+    for (llvm::PHINode &carried : header->phis())
+      for (unsigned i = 0; i < carried.getNumIncomingValues(); ++i)
+        if (isEntry(carried.getIncomingBlock(i)) &&
+            carried.getIncomingValue(i) == left.getIncomingValueForBlock(guard) &&
+            carried.getIncomingValueForBlock(latch) == left.getIncomingValueForBlock(latch))
+          return &carried.getOperandUse(i);
+  }
+  return nullptr;
+}
+
+void setOnce(llvm::Module &module) {
+  for (llvm::Function &function : module) {
+    if (hasProducts(function))
+      continue;
+    for (llvm::BasicBlock &exit : function)
+      for (llvm::PHINode &left : exit.phis())
+        for (unsigned i = 0; i < 2 && left.getNumIncomingValues() == 2; ++i) {
+          auto *number = llvm::dyn_cast<llvm::ConstantFP>(left.getIncomingValue(i));
+          llvm::BasicBlock *guard = left.getIncomingBlock(i);
+          if (!number || !number->getType()->isFloatTy())
+            continue;
+          llvm::Use *begin = beginOf(left, left.getIncomingBlock(1 - i), guard);
+          if (!begin)
+            continue;
+          llvm::Value *once = setRegister(number, guard->getTerminator());
+          left.setIncomingValue(i, once);
+          begin->set(once);
+        }
+  }
 }
 
 void prepare(llvm::Module &module, llvm::TargetMachine &machine) {

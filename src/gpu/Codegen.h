@@ -49,6 +49,18 @@ void widenBesideAddresses(llvm::Module &module);
 /// generator puts into the instruction that reads. Comes behind the optimiser, which sinks them.
 void addConstantsLast(llvm::Module &module);
 
+/// Where a loop reaches the same places behind three pointers or more that all threads share, the
+/// distance is computed once a step and added to each. The code generator would count every pointer
+/// along, which takes its registers and an addition of 64 bits for each, and another for the
+/// thread. Not beside products.
+void shareOffsets(llvm::Module &module);
+
+/// The f32 that a loop that may run no step begins with, and what stands for its results then, is
+/// set once, in front of the branch past the loop. The code generator sets constants on either way,
+/// which the assembler has to find out again. Not beside products, whose sums are zeroed by their
+/// own rules. Comes last: nobody sees the constant any more.
+void setOnce(llvm::Module &module);
+
 /// LLVM 19 aborts the process on an operation that NVPTX cannot select. Fails if the module has an
 /// intrinsic or instruction that is not known to work. Code of libraries may have more of them.
 Status checkSelectable(const llvm::Module &module, bool hasLibraries = false);

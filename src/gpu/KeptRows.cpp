@@ -183,10 +183,6 @@ private:
     auto written = bytesOf(store.getPointer(), around, row.loop);
     if (!read || !written)
       return false;
-    if (isFirst)
-      read->end = make<arith::AddIOp>(
-          store.getLoc(), read->begin,
-          make<arith::ConstantOp>(store.getLoc(), b.getI64IntegerAttr(read->each)).getResult());
     bool walksAlong = isBehind && around == loop && read->each == written->each &&
                       read->slope == written->slope && read->slope >= read->each;
     // Written over before it is read again.
@@ -195,9 +191,25 @@ private:
       return false;
     Location loc = store.getLoc();
     using P = arith::CmpIPredicate;
-    Value isApart = make<arith::OrIOp>(
-        loc, make<arith::CmpIOp>(loc, P::ule, written->end, read->begin).getResult(),
-        make<arith::CmpIOp>(loc, P::ule, read->end, written->begin).getResult());
+    Value isApart;
+    if (isFirst && !written->slope) {
+      // By one comparison: what is stored begins less than its bytes before what is read, or
+      // inside.
+      auto number = [&](int64_t value) {
+        return make<arith::ConstantOp>(loc, b.getI64IntegerAttr(value)).getResult();
+      };
+      Value behind = make<arith::SubIOp>(loc, written->begin, read->begin);
+      behind = make<arith::AddIOp>(loc, behind, number(written->each - 1));
+      isApart = make<arith::CmpIOp>(loc, P::uge, behind, number(read->each + written->each - 1));
+    } else {
+      if (isFirst)
+        read->end = make<arith::AddIOp>(
+            loc, read->begin,
+            make<arith::ConstantOp>(loc, b.getI64IntegerAttr(read->each)).getResult());
+      isApart = make<arith::OrIOp>(
+          loc, make<arith::CmpIOp>(loc, P::ule, written->end, read->begin).getResult(),
+          make<arith::CmpIOp>(loc, P::ule, read->end, written->begin).getResult());
+    }
     if (walksAlong)
       isApart = make<arith::OrIOp>(
           loc, isApart, make<arith::CmpIOp>(loc, P::eq, written->begin, read->begin).getResult());

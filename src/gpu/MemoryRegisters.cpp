@@ -225,10 +225,9 @@ SmallVector<Value> emitLoad(RegisterEmitter &e, const GlobalAccess &access, unsi
   for (unsigned i = 0; i < pieces.count; ++i) {
     bool isHalf = pieces.constraint() == 'h';
     constraints += std::string(i ? ",=" : "=") + pieces.constraint();
-    if (!predicate)
+    if (!predicate || !words.empty())
       continue;
-    std::string number = !words.empty() ? "$" + std::to_string(place + 1 + i)
-                                        : std::to_string(isHalf ? initial(i) & 0xffff : initial(i));
+    std::string number = std::to_string(isHalf ? initial(i) & 0xffff : initial(i));
     text += (isHalf ? "mov.u16 $" : "mov.u32 $") + std::to_string(i) + ", " + number + "; ";
   }
   constraints += ",l";
@@ -245,8 +244,9 @@ SmallVector<Value> emitLoad(RegisterEmitter &e, const GlobalAccess &access, unsi
     constraints += ",b";
     operands.push_back(predicate);
   }
-  for (Value word : words) {
-    constraints += std::string(",") + pieces.constraint();
+  // Other words are in the registers already: moved there, they are read by the assembler as well.
+  for (auto [i, word] : llvm::enumerate(words)) {
+    constraints += "," + std::to_string(i);
     operands.push_back(word);
   }
   Type piece = pieces.type(b);

@@ -369,6 +369,8 @@ Status writePtx(ModuleOp module, const std::string &name, const CodeRequest &req
   gpu::multiplyWide(*llvmModule);
   gpu::widenBesideAddresses(*llvmModule);
   gpu::addConstantsLast(*llvmModule);
+  gpu::shareOffsets(*llvmModule);
+  gpu::setOnce(*llvmModule);
   if (request.stage == GpuStage::Llvm) {
     out.text = transforms::printLlvm(*llvmModule);
     return Success{};

@@ -9,6 +9,9 @@
 # RUN: %{compile} %s:count --signature "*i32:16" | FileCheck %s --check-prefix REVERSE
 # RUN: %{compile} %s:rotate_heads --signature "*fp16:16, *fp16:16, 4, 64" | FileCheck %s --check-prefix NONE
 # RUN: %{compile} %s:halve --signature "*fp16:16, *fp16:16, 64" | FileCheck %s --check-prefix REVERSE
+# RUN: %{compile} %s:columns --signature "*fp32:16, *fp32:16, i32, 64" | FileCheck %s --check-prefix NONE
+# RUN: %{compile} %s:columns_in_steps --signature "*fp32:16, *fp32:16, i32, 12, 64" | FileCheck %s --check-prefix NONE
+# RUN: %{compile} %s:columns_in_steps --signature "*fp32:16, *fp32:16, i32, 10, 64" | FileCheck %s --check-prefix STEPS
 # A barrier stands where one thread reaches what another one reached before, and nowhere else (gpu/AccessOrder.h).
 import triton
 import triton.language as tl
@@ -116,3 +119,26 @@ def halve(p, q, B: tl.constexpr):
     t = tl.load(p + i)
     u = tl.load(q + t.to(tl.int32))
     tl.store(p + i, u)
+
+
+# Rows of three are apart in all columns, whichever threads have them. A program has each row in two warps.
+@triton.jit
+def columns(p, y, n, B: tl.constexpr):
+    i = (tl.program_id(0) * B + tl.arange(0, B)) * 3
+    t = tl.load(y + i, mask=i < n)
+    tl.store(p + i, t, mask=i < n)
+    tl.store(p + i + 1, t * 2, mask=i < n)
+    tl.store(p + i + 2, t * 3, mask=i < n)
+
+
+# Steps keep to their columns where they begin at multiples of three; else the second store of one reaches rows that
+# the first load of a later one reads.
+# STEPS: $L__BB0_[[LOOP:[0-9]+]]:
+# STEPS: bar.sync 0;
+# STEPS: bra $L__BB0_[[LOOP]];
+@triton.jit
+def columns_in_steps(p, y, n, STEP: tl.constexpr, B: tl.constexpr):
+    i = tl.arange(0, B) * 3
+    for start in range(0, n, STEP):
+        t = tl.load(p + start + i)
+        tl.store(p + start + i + 1, t * 2)

@@ -71,9 +71,12 @@ def two(x, y, N, BLOCK: tl.constexpr):
 # REGISTERS: %[[LATER:.*]] = arith.cmpi ne, %[[J]], %c0_i32
 # REGISTERS: %[[OTHER:.*]] = arith.select %[[LATER]], %{{.*}}, %[[X]]
 # REGISTERS: tile.load %{{.*}} mask %{{.*}} other %[[OTHER]]
-# A store in between is compared with the first step's bytes.
-# BETWEEN: arith.constant 8192 : i64
-# BETWEEN: %[[SAFE:.*]] = arith.ori
+# A store in between is compared with the first step's bytes: four of 8192 by one comparison.
+# BETWEEN: %[[DISTANCE:.*]] = arith.subi %{{.*}} : i64
+# BETWEEN: %[[FROM:.*]] = arith.constant 3 : i64
+# BETWEEN: %[[BEHIND:.*]] = arith.addi %[[DISTANCE]], %[[FROM]] : i64
+# BETWEEN: %[[TO:.*]] = arith.constant 8195 : i64
+# BETWEEN: %[[SAFE:.*]] = arith.cmpi uge, %[[BEHIND]], %[[TO]] : i64
 # BETWEEN: scf.for
 # BETWEEN: tile.store
 # BETWEEN: scf.for
@@ -84,7 +87,7 @@ def two(x, y, N, BLOCK: tl.constexpr):
 # The words of a masked load are chosen before it, whole, where numbers are halves.
 # WORDS: ld.global.v4.b32
 # WORDS: selp.b32 %[[WORD:r[0-9]+]], 0, %r{{[0-9]+}}, %p
-# WORDS: mov.u32 %r{{[0-9]+}}, %[[WORD]];{{.*}}ld.global.v4.b32
+# WORDS: @%p{{[0-9]+}} ld.global.v4.b32 {%[[WORD]],
 @triton.jit
 def norm(x, w, y, N, BLOCK: tl.constexpr):
     columns = tl.arange(0, BLOCK)
