@@ -46,7 +46,8 @@ unsigned descVector(const analysis::AxisAnalysis &axes, tile::DescLoadOp load,
                     const LinearLayout &layout);
 /// Starts to copy `bytes` (4, 8, 16) from global to shared memory, of which only the first `count`
 /// (i32) are read and the others become zero. Does nothing where `owner` (null: true) is false.
-/// `policy` is one of `cachePolicy`. 16 bytes pass the L1 cache by where `passesFirst` (null: true).
+/// `policy` is one of `cachePolicy`. 16 bytes pass the L1 cache by where `passesFirst` (null:
+/// true).
 void emitCopy(RegisterEmitter &emitter, mlir::Value to, mlir::Value from, unsigned bytes,
               mlir::Value count, mlir::Value owner, mlir::Value policy = {},
               mlir::Value passesFirst = {});

@@ -148,8 +148,8 @@ void emitCopy(RegisterEmitter &e, Value to, Value from, unsigned bytes, Value co
   };
   // Only copies of 16 bytes may pass the L1 cache by.
   if (bytes == 16 && passesFirst) {
-    Value isKept = e.builder.create<arith::XOrIOp>(e.loc(), passesFirst,
-                                                   e.number(passesFirst.getType(), 1));
+    Value isKept =
+        e.builder.create<arith::XOrIOp>(e.loc(), passesFirst, e.number(passesFirst.getType(), 1));
     copyBy("cg", guard(e.both(passesFirst, owner)));
     text += " ";
     copyBy("ca", guard(e.both(isKept, owner)));
@@ -208,8 +208,8 @@ Value rowsBeginSectors(RegisterEmitter &e, CopyAsyncOp copy, const SharedOperand
                       facts.divisibility[along] % sectorBytes == 0))
     return {};
   OpBuilder &b = e.builder;
-  Value first = b.create<LLVM::PtrToIntOp>(e.loc(), b.getI64Type(),
-                                           e.registers(copy.getPointer()).front());
+  Value first =
+      b.create<LLVM::PtrToIntOp>(e.loc(), b.getI64Type(), e.registers(copy.getPointer()).front());
   Value inRow = b.createOrFold<arith::MulIOp>(
       e.loc(), e.threadCoordinate(layoutOf(copy.getPointer().getType()), along), e.i32(element));
   Value start = b.create<arith::SubIOp>(

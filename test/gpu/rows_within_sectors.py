@@ -13,7 +13,7 @@ import triton.language as tl
 # WITHIN: and.b32 %{{.*}}, 31;
 # WITHIN: setp.{{eq|ne}}.s32
 # WITHIN: @%{{p.*}} cp.async.cg.shared.global [{{.*}}], [{{.*}}], 16, %{{.*}}; @%{{p.*}} cp.async.ca.shared.global [{{.*}}], [{{.*}}], 16,
-# WITHIN-NOT: {{^[[:space:]]}}cp.async.c
+# WITHIN-NOT: {{^[[:space:]]}}cp.async.{{c[ag]}}
 
 # WHOLE: {{^[[:space:]]}}cp.async.cg.shared.global
 # WHOLE-NOT: cp.async.ca

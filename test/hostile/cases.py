@@ -160,7 +160,7 @@ compiling("constexpr_recursion", ["tl.store(x, f(0))"], "[", before="@triton.jit
 compiling("constexpr_function_recursion", ["N: tl.constexpr = f(0)", "tl.store(x, N)"], "[",
           before="@tl.constexpr_function\ndef f(n):\n    return f(n + 1)\n")
 compiling("branching_helpers", ["tl.store(x, f(0, 60))"], "[",
-          before="@triton.jit\ndef f(v, n: tl.constexpr):\n    if n == 0:\n        return v\n    return f(v, n - 1) + f(v + 1, n - 1)\n")
+          before="@triton.jit\ndef f(v, n: tl.constexpr):\n    if n == 0:\n        return v\n    return f(v, n - 1) + f(v + 1, n - 1)\n", seconds=4)
 compiling("runtime_recursion", ["tl.store(x, f(0))"], "[", before="@triton.jit\ndef f(n):\n    return f(n + 1)\n")
 compiling("static_range", ["for i in tl.static_range(10 ** 9):", "    tl.store(x + i, 0.0)"], "[")
 compiling("static_range_nested", ["for i in tl.static_range(3000):", "    for j in tl.static_range(3000):", "        tl.store(x + i * j, 0.0)"], "[")
