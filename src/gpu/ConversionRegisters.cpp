@@ -71,14 +71,14 @@ void emitInGroups(Operation *op, RegisterEmitter &emitter, unsigned size,
 }
 
 // Wider integers that are known to be small, as floats: each is added to the bits of a float of
-// whose size one unit is the last bit, and that float is taken off. `from` of them, where negative
-// ones stay in its binade; as many of them as an instruction subtracts at once.
+// whose size one unit is the last bit, and that float is taken off. Where they may be negative it
+// is one in the middle of its binade.
 //
 //   f16: 0x6400 + x is 1024 + x for x of 0 to 1023, 0x6600 + x is 1536 + x for x of -512 to 511
 struct SmallIntegers {
   uint32_t bits; ///< of the float that is added and taken off
   double size;
-  unsigned perWord;
+  unsigned perWord; ///< as many as an instruction subtracts at once
 
   /// Null where the numbers may be larger, or the instruction is as good: of a few, and of truths,
   /// which are selected.

@@ -197,15 +197,17 @@ struct RingRegisters : RegisterModel<RingRegisters, RingOp> {
 
 constexpr int64_t sectorBytes = 32;
 
-// Whether a thread's pieces of 16 bytes lie in rows that begin with a sector of memory: null where
-// they likely do, which is so for all rows or none of a thread, as its rows are an even number
-// apart. Where rows begin within a sector, each has one that two accesses read.
+// Whether the rows of a thread's pieces of 16 bytes begin with a sector of memory, all of them or
+// none, as they are an even number apart; null where they likely do. A row that begins within a
+// sector has sectors of which two pieces read a half each.
 Value rowsBeginSectors(RegisterEmitter &e, CopyAsyncOp copy, const SharedOperand &shared,
                        unsigned bytes) {
+  if (bytes != 16)
+    return {};
   unsigned along = shared.majorDim(), element = shared.bytesOfElement();
   tile::AxisFacts facts = e.likelyFacts(copy.getPointer());
-  if (bytes != 16 || (facts.contiguity[along] * element >= sectorBytes &&
-                      facts.divisibility[along] % sectorBytes == 0))
+  if (facts.contiguity[along] * element >= sectorBytes &&
+      facts.divisibility[along] % sectorBytes == 0)
     return {};
   OpBuilder &b = e.builder;
   Value first =
