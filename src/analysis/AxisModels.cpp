@@ -500,6 +500,15 @@ struct HintModel : Base<HintModel, tile::HintOp> {
   }
 };
 
+// What one address holds is one value: others that write meanwhile race with the program.
+struct LoadModel : Base<LoadModel, tile::LoadOp> {
+  SmallVector<AxisFacts> transferAxisFacts(Operation *op, ArrayRef<AxisFacts> operands) const {
+    if (cast<tile::LoadOp>(op).getIsVolatile())
+      return {AxisFacts::unknown(tile::shapeOf(op->getResult(0).getType()).size())};
+    return {lanewise(op, operands)};
+  }
+};
+
 template <typename Op> struct LanewiseModel : Base<LanewiseModel<Op>, Op> {
   SmallVector<AxisFacts> transferAxisFacts(Operation *op, ArrayRef<AxisFacts> operands) const {
     return {lanewise(op, operands)};
@@ -556,6 +565,7 @@ void registerAxisModels(DialectRegistry &registry) {
     tile::ShRSOp::attachInterface<ShiftRightModel<tile::ShRSOp>>(*context);
     tile::ShRUOp::attachInterface<ShiftRightModel<tile::ShRUOp>>(*context);
     tile::HintOp::attachInterface<HintModel>(*context);
+    tile::LoadOp::attachInterface<LoadModel>(*context);
   });
 }
 

@@ -30,14 +30,6 @@ bool canBeBulk(tile::DescLoadOp load, const target::GpuChip &chip) {
          canCopyInBulk(load.getDesc(), type, chip);
 }
 
-bool hasWarpGroups(FunctionOpInterface kernel) {
-  return kernel
-      ->walk([](tile::DotOp dot) {
-        return isWgmma(dot) ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 // Loads that follow one another with nothing between that others see, and whose addresses are
 // known where the first one stands.
 SmallVector<SmallVector<tile::DescLoadOp>> groupsOf(Block &block, const target::GpuChip &chip) {
@@ -92,19 +84,19 @@ void loadTogether(SmallVector<tile::DescLoadOp> loads) {
 } // namespace
 
 void loadBlocksInBulk(FunctionOpInterface kernel, const target::GpuChip &chip) {
-  if (!hasWarpGroups(kernel))
+  if (!hasWgmma(kernel))
     return;
   for (auto &loads : groupsOf(kernel.getFunctionBody().front(), chip))
     loadTogether(loads);
 }
 
 bool loadsBlocksAlone(FunctionOpInterface kernel, const target::GpuChip &chip) {
-  return hasWarpGroups(kernel) && kernel
-                                      ->walk([&](tile::DescLoadOp load) {
-                                        return canBeBulk(load, chip) ? WalkResult::interrupt()
-                                                                     : WalkResult::advance();
-                                      })
-                                      .wasInterrupted();
+  bool loads = kernel
+                   ->walk([&](tile::DescLoadOp load) {
+                     return canBeBulk(load, chip) ? WalkResult::interrupt() : WalkResult::advance();
+                   })
+                   .wasInterrupted();
+  return loads && hasWgmma(kernel);
 }
 
 } // namespace nereid::gpu

@@ -145,7 +145,7 @@ private:
 // rate of other instructions, so the byte becomes the low bits of a float of whose size one unit is
 // the last bit, and that float's size is taken off: 2^23 for f32, 2^10 for f16, of which one
 // instruction does two. A negative byte counts from 128 more.
-template <typename Op> struct ByteToFloat : RegisterModel<ByteToFloat<Op>, Op> {
+template <typename Op> struct IntegerToFloat : RegisterModel<IntegerToFloat<Op>, Op> {
   void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
     Type to = resultElement(op);
     if (registerType(tile::elementType(op->getOperand(0).getType())).isInteger(8) && !to.isF64())
@@ -272,8 +272,8 @@ private:
 
 void registerConversionRegisters(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
-    arith::SIToFPOp::attachInterface<ByteToFloat<arith::SIToFPOp>>(*context);
-    arith::UIToFPOp::attachInterface<ByteToFloat<arith::UIToFPOp>>(*context);
+    arith::SIToFPOp::attachInterface<IntegerToFloat<arith::SIToFPOp>>(*context);
+    arith::UIToFPOp::attachInterface<IntegerToFloat<arith::UIToFPOp>>(*context);
   });
   registry.addExtension(+[](MLIRContext *context, tile::TileDialect *) {
     attachCode<FPToIntCode, tile::FPToIntOp>(context);

@@ -118,7 +118,7 @@ void bindThread(FunctionOpInterface kernel, RegisterEmitter &emitter) {
   emitter.thread = b.create<NVVM::ThreadIdXOp>(loc, b.getI32Type());
   emitter.lane = b.create<arith::AndIOp>(loc, emitter.thread, emitter.i32(lanesPerWarp - 1));
   emitter.warp = b.create<arith::ShRUIOp>(loc, emitter.thread, emitter.i32(5));
-  emitter.hasWarpGroups = hasOp<tile::DotOp>(kernel, [](tile::DotOp dot) { return isWgmma(dot); });
+  emitter.hasWarpGroups = hasWgmma(kernel);
   // The shuffle is not for kernels that don't want it: nobody drops it.
   emitter.uniformWarp = emitter.hasWarpGroups ? emitter.uniform(emitter.warp) : emitter.warp;
 }

@@ -17,6 +17,14 @@ static StringRef instructionOf(tile::DotOp dot) {
 }
 bool isWgmma(tile::DotOp dot) { return instructionOf(dot) == "wgmma"; }
 
+bool hasWgmma(FunctionOpInterface kernel) {
+  return kernel
+      ->walk([](tile::DotOp dot) {
+        return isWgmma(dot) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 // True if halves of a tile are computed with, here or where control flow brings them.
 static bool isComputedWith(Value tile) {
   SmallVector<Value> tiles = {tile};

@@ -37,6 +37,7 @@ std::optional<SlotOperand> slotOfWords(tile::DotOp dot);
 bool readsSlots(tile::DotOp dot);
 /// True if warp groups make it.
 bool isWgmma(tile::DotOp dot);
+bool hasWgmma(mlir::FunctionOpInterface kernel);
 /// PTX that waits until no more than `pending` products are in flight, of which that of `sums`, the
 /// `count` registers from $0 on, may be one (`areDone`: is none).
 std::string waitForProducts(int64_t pending, unsigned count, mlir::Value sums, bool areDone);

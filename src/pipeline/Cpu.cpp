@@ -19,6 +19,7 @@
 #include "transforms/ExpandScaledProducts.h"
 #include "transforms/FoldAddends.h"
 #include "transforms/JoinMasks.h"
+#include "transforms/LoadUniform.h"
 #include "transforms/NameExtrema.h"
 #include "transforms/ToLlvm.h"
 #include "transforms/UniformSteps.h"
@@ -115,6 +116,8 @@ void addCpuPasses(OpPassManager &pm, bool contract) {
   pm.addPass(transforms::createExpandInlineAsmPass());
   // Fold what is known and drop what is unused: the plan counts users.
   pm.addPass(createCanonicalizerPass());
+  // The number of a page is loaded once for all that lies in it.
+  pm.addPass(transforms::createLoadUniformPass());
   // What a few steps of a loop compute stays in registers.
   pm.addPass(std::make_unique<UnrollStepsPass>());
   // Halves of pairs are found by the numbers of their elements.

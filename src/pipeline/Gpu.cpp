@@ -34,9 +34,10 @@
 #include "transforms/ExpandScaledProducts.h"
 #include "transforms/FoldAddends.h"
 #include "transforms/LoadBeforeBranches.h"
+#include "transforms/LoadUniform.h"
 #include "transforms/NameExtrema.h"
 #include "transforms/NestTiles.h"
-#include "transforms/PeelFirstStep.h"
+#include "transforms/PeelSteps.h"
 #include "transforms/SplitProducts.h"
 #include "transforms/ToLlvm.h"
 #include "transforms/UniformSteps.h"
@@ -81,6 +82,8 @@ void addTilePasses(OpPassManager &pm) {
   pm.addPass(transforms::createDropChecksPass());
   // What goes through the steps of all tiles at once goes through tiles, and steps.
   pm.addPass(transforms::createNestTilesPass());
+  // Steps that ask whether they are the first or the last leave that one to code of its own.
+  pm.addPass(transforms::createPeelStepsPass());
   // A loop may end at the greatest integer.
   pm.addPass(transforms::createCountTripsPass(/*narrow=*/true));
   // Reductions to an extremum say so, in one instruction that takes its operands in any order.
@@ -93,12 +96,12 @@ void addTilePasses(OpPassManager &pm) {
   pm.addPass(transforms::createSplitProductsPass());
   // Blocks one element deep in a batch or head are matrices: the copy engine brings those.
   pm.addPass(transforms::createDropUnitDimsPass());
+  // The number of a page is loaded once for all that lies in it.
+  pm.addPass(transforms::createLoadUniformPass());
   // What a program adds its share to behind a lock comes while it asks whether it is the first.
   pm.addPass(transforms::createLoadBeforeBranchesPass());
   // Steps that branch on what the loop does not change load all they multiply at once, if they do.
   pm.addPass(transforms::createUnswitchProductsPass());
-  // Steps that ask whether they are the first leave that one to the code before them.
-  pm.addPass(transforms::createPeelFirstStepPass());
   // Masks that may end anywhere end nowhere in most programs.
   pm.addPass(transforms::createUnmaskWholeTilesPass());
   // Offsets of a loop's steps are computed where they are wanted.

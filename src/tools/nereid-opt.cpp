@@ -21,10 +21,11 @@
 #include "transforms/FoldAddends.h"
 #include "transforms/JoinMasks.h"
 #include "transforms/LoadBeforeBranches.h"
+#include "transforms/LoadUniform.h"
 #include "transforms/MathExpansions.h"
 #include "transforms/NameExtrema.h"
 #include "transforms/NestTiles.h"
-#include "transforms/PeelFirstStep.h"
+#include "transforms/PeelSteps.h"
 #include "transforms/SplitProducts.h"
 #include "transforms/UniformSteps.h"
 #include "transforms/UnmaskWholeTiles.h"
@@ -191,7 +192,8 @@ int main(int argc, char **argv) {
   mlir::registerPass(transforms::createFoldAddendsPass);
   mlir::registerPass(transforms::createJoinMasksPass);
   mlir::registerPass(transforms::createLoadBeforeBranchesPass);
-  mlir::registerPass(transforms::createPeelFirstStepPass);
+  mlir::registerPass(transforms::createLoadUniformPass);
+  mlir::registerPass(transforms::createPeelStepsPass);
   mlir::registerPass(transforms::createUnmaskWholeTilesPass);
   mlir::registerPass(transforms::createUnswitchProductsPass);
   mlir::registerPass(transforms::createNameExtremaPass);

@@ -1,4 +1,4 @@
-// Loops whose first step is another one than the rest.
+// Loops whose first or last step is another one than the rest.
 #pragma once
 
 #include "mlir/Pass/Pass.h"
@@ -18,7 +18,17 @@ namespace nereid::transforms {
 ///                                            ...
 ///
 /// Only where the loop's bounds are known and it makes a step, has no product and no loop inside.
-/// Runs in front of the canonicalizer, which folds the branches on what is known.
-std::unique_ptr<mlir::Pass> createPeelFirstStepPass();
+///
+/// Takes the last step out of a loop whose branches load in all steps but that one what is there
+/// in full: loads that stand in no branch go ahead.
+///
+///   for i in range(n):                         for i in range(n - 1):
+///     if i == n - 1: k = load(p, mask)    =>     k = load(p)
+///     else:          k = load(p)                 ...
+///     ...                                      if n > 0: k = load(p, mask) ...
+///
+/// Only where the loop has no other one inside. Runs in front of the canonicalizer, which folds the
+/// branches on what is known.
+std::unique_ptr<mlir::Pass> createPeelStepsPass();
 
 } // namespace nereid::transforms
