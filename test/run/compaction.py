@@ -128,7 +128,8 @@ def counts(x, y, n, M: tl.constexpr, N: tl.constexpr):
 #     -> y == ([i % 5 for i in range(128) if i % 5 > 2] + [0] * 128)[:128] + ([i % 5 for i in range(128) if i % 5 > 2] + [0] * 128)[:128]
 #     and numbers == [len([j for j in range(i + 1) if j % 5 > 2]) for i in range(128)]
 # expect: counted_in_bytes(x=[i % 5 for i in range(512)]:f32, y=zeros(256,f32), N=512) -> y == [(i - 1) % 4 + 1 for i in range(256)]
-# expect: in_place(x=[i % 5 for i in range(160)][:128]:f32, N=128) -> x == [i % 5 for i in range(128) if i % 5 > 2] + [i % 5 for i in range(128)][len([i for i in range(128) if i % 5 > 2]):]
+# expect: in_place(x=[i % 5 for i in range(128)]:f32, N=128)
+#     -> x == [i % 5 for i in range(128) if i % 5 > 2] + [i % 5 for i in range(128)][len([i for i in range(128) if i % 5 > 2]):]
 # expect: radix(x=[(i * 37) % 101 for i in range(128)]:i32, y=zeros(100,i32), places=zeros(100,i64), n=100, N=128, B=16)
 #     -> y == [(i * 37) % 101 for d in range(16) for i in range(100) if (i * 37) % 101 % 16 == d]
 #     and places == [i for d in range(16) for i in range(100) if (i * 37) % 101 % 16 == d]
