@@ -47,6 +47,7 @@ std::unique_ptr<llvm::TargetMachine> createMachine(const target::CpuFeatureSet &
 Processor processorOf(const target::CpuFeatureSet &features) {
   Processor out;
   out.vectorBytes = features.has("avx512f") ? 64 : features.has("avx") ? 32 : 16;
+  out.picksLanes = features.has("avx2");
   out.bf16Pairs = features.has("avx512bf16");
   out.byteQuads = features.has("avx512vnni");
   out.bf16Tiles = features.has("amx-tile") && features.has("amx-bf16");

@@ -377,15 +377,7 @@ struct AddPtrLanes : LaneModel<AddPtrLanes, tile::AddPtrOp> {
   Value emitLanes(Operation *op, LaneEmitter &emitter, unsigned, const Lanes &where) const {
     auto add = cast<tile::AddPtrOp>(op);
     SmallVector<Value> values = operandLanes(op, emitter, where);
-    OpBuilder &b = emitter.builder;
-    Type wide = laneType(b.getI64Type(), where.width);
-    Value offset = values[1];
-    if (offset.getType() != wide)
-      offset = add.getIsUnsigned()
-                   ? b.create<arith::ExtUIOp>(emitter.loc(), wide, offset).getResult()
-                   : b.create<arith::ExtSIOp>(emitter.loc(), wide, offset).getResult();
-    Type pointee = cast<tile::PtrType>(tile::elementType(add.getType())).getPointee();
-    return emitter.elementAddress(values[0], offset, pointee);
+    return offsetPointer(add, values[0], values[1], emitter);
   }
 };
 
@@ -475,6 +467,17 @@ template <template <typename> typename Model, typename... Ops> void attach(MLIRC
 }
 
 } // namespace
+
+Value offsetPointer(tile::AddPtrOp add, Value pointer, Value offset, LaneEmitter &emitter) {
+  OpBuilder &b = emitter.builder;
+  Type wide = laneType(b.getI64Type(), widthOf(offset.getType()));
+  if (offset.getType() != wide)
+    offset = add.getIsUnsigned()
+                 ? b.create<arith::ExtUIOp>(emitter.loc(), wide, offset).getResult()
+                 : b.create<arith::ExtSIOp>(emitter.loc(), wide, offset).getResult();
+  Type pointee = cast<tile::PtrType>(tile::elementType(add.getType())).getPointee();
+  return emitter.elementAddress(pointer, offset, pointee);
+}
 
 // f64 finds it where the quotient has up to 27 bits: that is then never rounded to the next
 // integer, which is at least 2^-51 of it away, and its product has 51 bits.

@@ -31,6 +31,7 @@ struct Processor {
   bool byteTiles = false;   ///< tdpbssd, tdpbuud
   bool atomicPairs = false; ///< cmpxchg16b
   bool picksWords = false;  ///< vpermt2w
+  bool picksLanes = false;  ///< vpermd
   bool slowGathers = false; ///< single loads take less
   uint64_t firstCacheBytes = 32 << 10;
 

@@ -23,6 +23,11 @@ mlir::Value maskLanes(LaneEmitter &emitter, mlir::Value mask, const Lanes &where
 bool isAdjacent(LaneEmitter &emitter, mlir::Value pointer, const Lanes &where);
 /// True if no lane of a mask is off.
 mlir::Value allAreOn(LaneEmitter &emitter, mlir::Value mask, int64_t width);
+/// True if some lane of the mask is on.
+mlir::Value anyIsOn(LaneEmitter &emitter, mlir::Value mask);
+/// What `add` is of these operands.
+mlir::Value offsetPointer(tile::AddPtrOp add, mlir::Value pointer, mlir::Value offset,
+                          LaneEmitter &emitter);
 /// One atomic read-modify-write; gives the old value.
 mlir::Value emitAtomic(LaneEmitter &emitter, mlir::Operation *op, tile::AtomicKind kind,
                        tile::MemSemantic semantic, mlir::Value pointer, mlir::Value value);

@@ -97,6 +97,14 @@ Value allAreOn(LaneEmitter &emitter, Value mask, int64_t width) {
   return areEqual(emitter, mask, emitter.constant(emitter.builder.getI1Type(), 1, width));
 }
 
+Value anyIsOn(LaneEmitter &emitter, Value mask) {
+  Type bits = emitter.builder.getIntegerType(widthOf(mask.getType()));
+  return emitter.builder.create<arith::CmpIOp>(
+      emitter.loc(), arith::CmpIPredicate::ne,
+      emitter.builder.create<LLVM::BitcastOp>(emitter.loc(), bits, mask),
+      emitter.constant(bits, 0));
+}
+
 namespace {
 
 // True if the addresses follow each other.
@@ -159,14 +167,6 @@ std::optional<NearLanes> nearLanes(LaneEmitter &emitter, Value pointer, Type ele
   return offsets ? NearLanes::find(*offsets, element) : std::nullopt;
 }
 
-Value anyIsOn(LaneEmitter &emitter, Value mask) {
-  Type bits = emitter.builder.getIntegerType(widthOf(mask.getType()));
-  return emitter.builder.create<arith::CmpIOp>(
-      emitter.loc(), arith::CmpIPredicate::ne,
-      emitter.builder.create<LLVM::BitcastOp>(emitter.loc(), bits, mask),
-      emitter.constant(bits, 0));
-}
-
 Value chosen(LaneEmitter &emitter, Value mask, Value value, Value other) {
   return emitter.builder.create<arith::SelectOp>(emitter.loc(), mask, value,
                                                  other ? other : emitter.zero(value.getType()));
@@ -204,10 +204,12 @@ struct LoadLanes : LaneModel<LoadLanes, tile::LoadOp> {
                             Value other) {
     Type element = load.getAccessElementType(), type = laneType(element, where.width);
     auto first = [&] { return emitter.lanes(load.getPointer(), where.first()); };
-    auto scattered = [&] {
+    auto gather = [&](Value which) {
       return emitter.loadElements(emitter.lanes(load.getPointer(), where), element, where.width,
-                                  mask, other, load.getIsVolatile());
+                                  which, which ? other : Value(), load.getIsVolatile());
     };
+    auto scattered = [&] { return gather(mask); };
+    auto allScattered = [&] { return gather({}); }; // behind a test that all are on
     if (auto near = nearLanes(emitter, load.getPointer(), element, where)) {
       auto together = [&](Value which) {
         return near->load(first(), element, which, load.getIsVolatile(), emitter);
@@ -236,7 +238,7 @@ struct LoadLanes : LaneModel<LoadLanes, tile::LoadOp> {
     auto one = [&] {
       Value none = emitter.zero(laneType(emitter.builder.getI64Type(), where.width));
       Value same = areEqual(emitter, spread(emitter, load.getPointer(), where), none);
-      return emitter.select(same, type, splat, scattered);
+      return emitter.select(same, type, splat, allScattered);
     };
     auto tested = [&] {
       return emitter.select(areAdjacent(emitter, load.getPointer(), where), type, adjacent,
@@ -254,13 +256,13 @@ struct LoadLanes : LaneModel<LoadLanes, tile::LoadOp> {
     };
     auto apart = [&]() -> Value {
       if (!emitter.processor.slowGathers)
-        return scattered();
+        return allScattered();
       constexpr int64_t farthest = 16;
       OpBuilder &b = emitter.builder;
       Value isNear = b.create<arith::CmpIOp>(emitter.loc(), arith::CmpIPredicate::ult,
                                              emitter.add(run->stride, emitter.index(farthest)),
                                              emitter.index(2 * farthest));
-      return emitter.select(isNear, type, fewLines, scattered);
+      return emitter.select(isNear, type, fewLines, allScattered);
     };
     // A stride of 0 is that of a tensor which is broadcast.
     auto byStride = [&] {
@@ -432,7 +434,7 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
 
   // Puts the lanes of `values` where they belong.
   static std::function<void(const Lanes &)>
-  putting(tile::StoreOp store, LaneEmitter &emitter,
+  putting(tile::StoreOp store, LaneEmitter &emitter, Compaction *compaction,
           llvm::function_ref<Value(const Lanes &)> values) {
     Value unaligned = streamMask(store, emitter);
     Type element = store.getAccessElementType();
@@ -440,14 +442,13 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
     Value leaves = unaligned && leaving && leaving->store == store
                        ? mayLeave(store, unaligned, emitter)
                        : Value();
-    auto compaction = compactionOf(store, emitter);
     return [=, &emitter](const Lanes &where) mutable {
       if (store.getMask() && emitter.assumedMask(store.getMask()) == false)
         return;
       Value value = values(where);
       Value mask = maskLanes(emitter, store.getMask(), where);
-      if (compaction && mask && where.width > 1)
-        return storeCompact(store, *compaction, where, value, mask, emitter);
+      if (compaction)
+        return compaction->put(where.width, value, mask, emitter);
       bool adjacent = reachOf(emitter, store.getPointer(), where) == Reach::Adjacent;
       if (!adjacent)
         if (auto near = nearLanes(emitter, store.getPointer(), element, where);
@@ -537,7 +538,10 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
   static void storeAll(tile::StoreOp store, LaneEmitter &emitter, Value computed,
                        llvm::function_ref<Value(const Lanes &)> values) {
     auto shape = tile::shapeOf(store.getPointer().getType());
-    auto put = putting(store, emitter, values);
+    auto compaction = Compaction::of(store, emitter);
+    if (compaction)
+      compaction->start(emitter);
+    auto put = putting(store, emitter, compaction ? &*compaction : nullptr, values);
     if (shape.empty())
       return emitter.forEach(shape, 0, 1, put);
     RowTask task;
@@ -560,7 +564,10 @@ struct StoreLanes : LaneModel<StoreLanes, tile::StoreOp> {
       };
     }
     emitter.forEachInRows(shape, dim, task, endsOfStore(store, emitter, dim),
-                          emitter.plan.fetchedDuring(store), emitter.plan.alternates(store));
+                          emitter.plan.fetchedDuring(store),
+                          emitter.plan.alternates(store) && !compaction);
+    if (compaction)
+      compaction->finish(emitter);
   }
 };
 
@@ -602,7 +609,10 @@ void storeBeside(tile::StoreOp store, ArrayRef<RowTask> tasks, ArrayRef<FusionPl
   Value value = store.getValue(), mask = store.getMask();
   auto lanes = [&](const Lanes &where) { return emitter.lanes(value, where); };
   auto fused = [&] {
-    auto put = StoreLanes::putting(store, emitter, lanes);
+    auto compaction = Compaction::of(store, emitter);
+    if (compaction)
+      compaction->start(emitter);
+    auto put = StoreLanes::putting(store, emitter, compaction ? &*compaction : nullptr, lanes);
     // What is stored is computed before the tasks write, and all that is read is read before it is
     // stored.
     RowTask before, after;
@@ -624,6 +634,8 @@ void storeBeside(tile::StoreOp store, ArrayRef<RowTask> tasks, ArrayRef<FusionPl
     Lanes row;
     row.position = {emitter.index(0)};
     emitter.alongRow(row, tile::shapeOf(value.getType())[0], all, ahead);
+    if (compaction)
+      compaction->finish(emitter);
   };
   StoreLanes::apart(store, emitter, fused, tasksAlone);
 }

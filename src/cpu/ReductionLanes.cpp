@@ -1,5 +1,6 @@
 // Reductions, scans and scaled products: ops that run whole.
 #include "analysis/CombineOrder.h"
+#include "cpu/CompactLanes.h"
 #include "cpu/Extents.h"
 #include "cpu/LaneModels.h"
 #include "transforms/Expansions.h"
@@ -301,6 +302,8 @@ struct ScanLanes : LaneModel<ScanLanes, tile::ScanOp> {
 
   void emitWhole(Operation *op, LaneEmitter &emitter) const {
     auto scan = cast<tile::ScanOp>(op);
+    if (countsForStoresAlone(scan, emitter))
+      return;
     auto shape = tile::shapeOf(scan.getSources().front().getType());
     unsigned axis = scan.getAxis();
     SmallVector<int64_t> outer(shape);

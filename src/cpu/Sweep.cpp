@@ -43,7 +43,8 @@ public:
   bool collect(Value tile, const Lanes &row) {
     if (!tile::isTile(tile) || !seen.insert(tile).second)
       return true;
-    if (isRead(tile))
+    // `where(mask, x, False)` is cut where the mask ends, not where `False` does.
+    if (isRead(tile) || matchPattern(tile, m_Constant()))
       return true;
     Operation *op = tile.getDefiningOp();
     if (!op || !isLazy(op))

@@ -41,6 +41,42 @@ def radix(x, y, places, n, N: tl.constexpr, B: tl.constexpr):
 
 
 @triton.jit
+def kept_and_counted(x, y, numbers, N: tl.constexpr, ROUNDS: tl.constexpr):
+    # The count is also stored, and the same lanes go to several rows.
+    i = tl.arange(0, N)
+    v = tl.load(x + i)
+    keep = v > 2
+    number = tl.cumsum(keep.to(tl.int32), 0)
+    tl.store(numbers + i, number)
+    for r in range(ROUNDS):
+        tl.store(y + r * N + number - 1, v, mask=keep)
+
+
+@triton.jit
+def in_place(x, N: tl.constexpr):
+    # What is stored was read from where it goes.
+    i = tl.arange(0, N)
+    v = tl.load(x + i)
+    keep = v > 2
+    tl.store(x + tl.cumsum(keep.to(tl.int32), 0) - 1, v, mask=keep)
+
+
+@triton.jit
+def sum_of(a, b):
+    return a + b
+
+
+@triton.jit
+def counted_in_bytes(x, y, N: tl.constexpr):
+    # A count of eight bits begins anew behind 255.
+    i = tl.arange(0, N)
+    v = tl.load(x + i)
+    keep = v > 0
+    number = tl.associative_scan(keep.to(tl.uint8), 0, sum_of)
+    tl.store(y + number.to(tl.int32), v, mask=keep)
+
+
+@triton.jit
 def other_mask(x, y, n, N: tl.constexpr):
     # Counted is one mask, stored another: lanes are apart.
     i = tl.arange(0, N)
@@ -78,6 +114,22 @@ def counts(x, y, n, M: tl.constexpr, N: tl.constexpr):
 #     -> y == ([(i * 37) % 101 for i in range(9) if (i * 37) % 101 >= 50] + [0] * 64)[:64]
 # expect: kept(x=iota(8), y=zeros(8,f32), count=zeros(1,i32), n=8, least=5.0, base=0, N=8, INCLUSIVE=True) -> y == [5, 6, 7, 0, 0, 0, 0, 0]
 # expect: kept(x=iota(64), y=zeros(64,f32), count=zeros(1,i32), n=0, least=0.0, base=0, N=64, INCLUSIVE=True) -> y == [0] * 64
+# expect: kept(x=[(i * 37) % 101 for i in range(1024)]:i64, y=zeros(1024,i64), count=zeros(1,i32), n=1000, least=1, base=0, N=1024, INCLUSIVE=True)
+#     -> y == ([(i * 37) % 101 for i in range(1000) if (i * 37) % 101 >= 1] + [0] * 1024)[:1024]
+# expect: kept(x=[(i * 37) % 101 for i in range(1024)]:bf16, y=zeros(1024,bf16), count=zeros(1,i32), n=1000, least=9.0, base=2, N=1024, INCLUSIVE=False)
+#     -> y == ([0] * 2 + [(i * 37) % 101 for i in range(1000) if (i * 37) % 101 >= 9] + [0] * 1024)[:1024]
+# expect: kept(x=[(i * 37) % 101 for i in range(512)]:i8, y=zeros(512,i8), count=zeros(1,i32), n=512, least=0, base=0, N=512, INCLUSIVE=True)
+#     -> y == [(i * 37) % 101 for i in range(512)]
+# expect: kept(x=[(i * 37) % 101 for i in range(256)]:f64, y=zeros(256,f64), count=zeros(1,i32), n=200, least=50.0, base=0, N=256, INCLUSIVE=True)
+#     -> y == ([(i * 37) % 101 for i in range(200) if (i * 37) % 101 >= 50] + [0] * 256)[:256]
+# expect: kept(x=iota(2), y=zeros(2,f32), count=zeros(1,i32), n=2, least=1.0, base=0, N=2, INCLUSIVE=False) -> y == [1, 0]
+# expect: kept(x=[7]:f32, y=zeros(1,f32), count=zeros(1,i32), n=1, least=1.0, base=0, N=1, INCLUSIVE=True) -> y == [7]
+# expect: kept_and_counted(x=[i % 5 for i in range(128)]:f32, y=zeros(256,f32), numbers=zeros(128,i32), N=128, ROUNDS=2)
+#     -> y == ([i % 5 for i in range(128) if i % 5 > 2] + [0] * 128)[:128] + ([i % 5 for i in range(128) if i % 5 > 2] + [0] * 128)[:128]
+#     and numbers == [len([j for j in range(i + 1) if j % 5 > 2]) for i in range(128)]
+# expect: counted_in_bytes(x=[i % 5 for i in range(512)]:f32, y=zeros(256,f32), N=512) -> y == [(i - 1) % 4 + 1 for i in range(256)]
+# expect: in_place(x=[i % 5 for i in range(128)]:f32, N=128)
+#     -> x == [i % 5 for i in range(128) if i % 5 > 2] + [i % 5 for i in range(128)][len([i for i in range(128) if i % 5 > 2]):]
 # expect: radix(x=[(i * 37) % 101 for i in range(128)]:i32, y=zeros(100,i32), places=zeros(100,i64), n=100, N=128, B=16)
 #     -> y == [(i * 37) % 101 for d in range(16) for i in range(100) if (i * 37) % 101 % 16 == d]
 #     and places == [i for d in range(16) for i in range(100) if (i * 37) % 101 % 16 == d]
