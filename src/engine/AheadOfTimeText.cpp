@@ -20,6 +20,24 @@ std::string nameInC(std::string_view name) {
   return text.empty() || std::isdigit(static_cast<unsigned char>(text[0])) ? "_" + text : text;
 }
 
+std::string parameterInC(std::string_view name) {
+  // What the headers call their own parameters and variables; what C and C++ keep for themselves.
+  static constexpr std::string_view taken[] = {
+      "arena",     "block",   "code",     "codes",    "context",   "count",  "driver",   "fault",
+      "first",     "free",    "function", "malloc",   "gx",        "gy",     "gz",       "kernel",
+      "memory",    "places",  "status",   "stream", //
+      "auto",      "bool",    "break",    "case",     "catch",     "char",   "class",    "const",
+      "continue",  "default", "delete",   "do",       "double",    "else",   "enum",     "explicit",
+      "export",    "extern",  "false",    "float",    "for",       "friend", "goto",     "if",
+      "inline",    "int",     "long",     "mutable",  "namespace", "new",    "operator", "private",
+      "protected", "public",  "register", "requires", "restrict",  "return", "short",    "signed",
+      "sizeof",    "static",  "struct",   "switch",   "template",  "this",   "throw",    "true",
+      "try",       "typedef", "typename", "union",    "unsigned",  "using",  "virtual",  "void",
+      "volatile",  "while"};
+  std::string text = nameInC(name);
+  return std::ranges::find(taken, text) != std::end(taken) ? text + "_" : text;
+}
+
 namespace {
 
 // What C calls an element; narrow floats are passed as their bits.
@@ -56,7 +74,7 @@ struct SlotText {
 };
 
 SlotText textOf(const Artifact &artifact, const SlotRecord &slot) {
-  std::string name = nameInC(artifact.text(slot.name));
+  std::string name = parameterInC(artifact.text(slot.name));
   std::string type(typeInC(DType(slot.type)));
   auto one = [&](const std::string &parameterType, const std::string &member) {
     SlotText text;
@@ -106,8 +124,8 @@ ParameterText parametersOf(const Artifact &artifact, const std::string &unaligne
         (SlotKind(slot.kind) == SlotKind::Pointer || SlotKind(slot.kind) == SlotKind::Int))
       all.checks += "  if (" +
                     std::string(SlotKind(slot.kind) == SlotKind::Pointer ? "(uintptr_t)" : "") +
-                    nameInC(artifact.text(slot.name)) + " % " + std::to_string(slot.divisibility) +
-                    ")\n    return " + unaligned + ";\n";
+                    parameterInC(artifact.text(slot.name)) + " % " +
+                    std::to_string(slot.divisibility) + ")\n    return " + unaligned + ";\n";
   }
   return all;
 }

@@ -26,6 +26,8 @@ std::string constantsOf(const support::Artifact &artifact);
 
 /// "pair[0].scale" as a name of C.
 std::string nameInC(std::string_view name);
+/// The same for a parameter, beside those that the headers have; "count" is "count_".
+std::string parameterInC(std::string_view name);
 /// Text of the user in a C comment.
 std::string inComment(std::string text);
 std::string upperCase(std::string text);

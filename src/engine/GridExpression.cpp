@@ -76,7 +76,7 @@ Result<std::string> axisInC(const support::Artifact &artifact,
     return expression.takeError();
   support::HostNames names;
   for (const support::ParameterRecord &parameter : artifact.parameters())
-    names.leaves.push_back("(int64_t)" + nameInC(artifact.text(parameter.name)));
+    names.leaves.push_back("(int64_t)" + parameterInC(artifact.text(parameter.name)));
   for (const support::HostNode &node : expression->nodes()) {
     HostOp op = HostOp(node.op);
     bool asksTensor = op >= HostOp::Numel && op <= HostOp::TypeIn;

@@ -109,6 +109,34 @@ int main(void) {
 }
 """
 
+# Parameters that are called as the header's own, or as C calls something else.
+NAMES = """
+import triton
+import triton.language as tl
+
+@triton.jit
+def kept(status, block, count, first, gx, arena, free, default, new, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(block + at, tl.load(status + at, mask=at < count) + first + gx + arena + free + default + new, mask=at < count)
+"""
+KEPT = r"""
+#include "kept.h"
+#include <stdio.h>
+
+int main(void) {
+  float x[70], y[70];
+  for (int i = 0; i < 70; ++i)
+    x[i] = (float)i, y[i] = -1;
+  if (kept_run_all(x, y, 69, 1, 2, 3, 4, 5, 6))
+    return 1;
+  for (int i = 0; i < 70; ++i)
+    if (y[i] != (i < 69 ? (float)i + 21 : -1))
+      return 2;
+  puts("right");
+  return 0;
+}
+"""
+
 # What the object is told, by a function in its place.
 LARGE = r"""
 #include "add.h"
@@ -254,6 +282,19 @@ class AheadOfTime(unittest.TestCase):
         (self.folder / "main.c").write_text(ALL)
         for compiler in filter(shutil.which, ("gcc", "clang-19")):
             self.program(compiler, self.folder / "add.o")
+
+    def test_names_that_the_header_has(self):
+        (self.folder / "names.py").write_text(NAMES)
+        words = [NEREID, "compile", self.folder / "names.py:kept", "-s", "*fp32, *fp32, i32, i32, i32, i32, i32, i32, i32, 64",
+                 "--grid", "cdiv(count, B)", "-o", self.folder / "kept.o"]
+        run(*words, "--emit", "obj")
+        (self.folder / "main.c").write_text(KEPT)
+        for compiler in filter(shutil.which, ("gcc", "clang-19")):
+            self.program(compiler, self.folder / "kept.o")
+        run("clang-19", "-x", "c++", "-fsyntax-only", "-Wall", "-Werror", self.folder / "kept.h")
+        run(*words, "--emit", "obj", "-t", "sm_90a")
+        for language in ("c", "c++"):
+            run("clang-19", "-x", language, "-fsyntax-only", "-Wall", "-Werror", self.folder / "kept.h")
 
     def test_a_c_file(self):
         self.compile_add("c", "add.c")
