@@ -2,7 +2,9 @@
 
 #include "analysis/KernelFacts.h"
 #include "gpu/BulkCopies.h"
+#include "gpu/GridWalk.h"
 #include "gpu/LayoutFlow.h"
+#include "gpu/LoopOverPrograms.h"
 #include "gpu/ProductLayouts.h"
 #include "gpu/RegisterModels.h"
 #include "gpu/Rings.h"
@@ -65,6 +67,7 @@ bool LoopPlan::make(const analysis::AxisAnalysis &axes) {
       dots.push_back(dot);
   if (dots.empty())
     return false;
+  isAlone = walksGrid(loop) && !programLoop(loop->getParentOfType<FunctionOpInterface>());
   findResidents();
   bool writes = loop.walk([&](Operation *op) {
                       if (BlockArgument sum = summedInto(op))
@@ -345,14 +348,16 @@ bool LoopPlan::isLongSum() {
   return isOnlySums() && work >= fewest;
 }
 
+// Programs that share a multiprocessor, as far as shared memory says.
+unsigned LoopPlan::programs(unsigned slots) {
+  return isAlone ? 1 : target::occupancy(chip, warps, 0, residentBytes + slots * slotBytes).blocks;
+}
+
 // Behind one barrier with the wait for the next step's copies those of one step less are under way
 // than behind two. A slot more makes up for that, if it leaves so many programs beside each other
 // that more copies are under way in all, and as many as before where programs also cover for what
 // is no product.
 bool LoopPlan::wantsSlotMore() {
-  auto programs = [&](unsigned slots) {
-    return target::occupancy(chip, warps, 0, residentBytes + slots * slotBytes).blocks;
-  };
   if (residentBytes + (slots + 1) * slotBytes > limit)
     return false;
   unsigned now = programs(slots), then = programs(slots + 1);
@@ -382,9 +387,6 @@ static int64_t instructionsOfStep(Block &body, unsigned warps) {
 bool LoopPlan::isLongStep(unsigned stages) {
   constexpr int64_t longStep = 512; // instructions of a scheduler: some 1500 cycles of one warp
   constexpr unsigned schedulers = 4, enoughWarps = 2 * schedulers;
-  auto programs = [&](unsigned stages) {
-    return target::occupancy(chip, warps, 0, residentBytes + stages * slotBytes).blocks;
-  };
   unsigned now = programs(stages);
   return stages > 2 && now * warps < enoughWarps && programs(2) > now && !hasBulk &&
          llvm::none_of(dots, [](tile::DotOp dot) { return isWgmma(dot); }) &&
@@ -422,9 +424,6 @@ bool LoopPlan::readsSlotsFirst() {
 //
 //   attorch's linear layer, 128 x 256 sums, f32 rounded to halves, 96 KiB a step: two for one
 void LoopPlan::fillBehindReads() {
-  auto programs = [&](unsigned slots) {
-    return target::occupancy(chip, warps, 0, residentBytes + slots * slotBytes).blocks;
-  };
   fillsBehindReads = true;
   if (slots > 2 && programs(slots - 1) > programs(slots))
     --slots;
