@@ -33,6 +33,7 @@
 #include "transforms/DropUnitDims.h"
 #include "transforms/ExpandScaledProducts.h"
 #include "transforms/FoldAddends.h"
+#include "transforms/FoldCounters.h"
 #include "transforms/LoadBeforeBranches.h"
 #include "transforms/NameExtrema.h"
 #include "transforms/NestTiles.h"
@@ -81,6 +82,8 @@ void addTilePasses(OpPassManager &pm) {
   pm.addPass(transforms::createDropChecksPass());
   // What goes through the steps of all tiles at once goes through tiles, and steps.
   pm.addPass(transforms::createNestTilesPass());
+  // Steps do not ask what their number is within its bounds anyhow.
+  pm.addPass(transforms::createFoldCountersPass());
   // A loop may end at the greatest integer.
   pm.addPass(transforms::createCountTripsPass(/*narrow=*/true));
   // Reductions to an extremum say so, in one instruction that takes its operands in any order.

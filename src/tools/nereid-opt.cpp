@@ -19,6 +19,7 @@
 #include "transforms/Expansions.h"
 #include "transforms/ExternExpansions.h"
 #include "transforms/FoldAddends.h"
+#include "transforms/FoldCounters.h"
 #include "transforms/JoinMasks.h"
 #include "transforms/LoadBeforeBranches.h"
 #include "transforms/MathExpansions.h"
@@ -191,6 +192,7 @@ int main(int argc, char **argv) {
   mlir::registerPass(transforms::createFoldAddendsPass);
   mlir::registerPass(transforms::createJoinMasksPass);
   mlir::registerPass(transforms::createLoadBeforeBranchesPass);
+  mlir::registerPass(transforms::createFoldCountersPass);
   mlir::registerPass(transforms::createPeelFirstStepPass);
   mlir::registerPass(transforms::createUnmaskWholeTilesPass);
   mlir::registerPass(transforms::createUnswitchProductsPass);
