@@ -8,6 +8,7 @@
 #include "gpu/ProductLayouts.h"
 #include "gpu/RegisterModels.h"
 #include "gpu/Rings.h"
+#include "ir/LoopHints.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
@@ -358,7 +359,7 @@ unsigned LoopPlan::programs(unsigned slots) {
 // that more copies are under way in all, and as many as before where programs also cover for what
 // is no product.
 bool LoopPlan::wantsSlotMore() {
-  if (residentBytes + (slots + 1) * slotBytes > limit)
+  if (residentBytes + (slots + 1) * slotBytes > limit || stepsOf(loop) == slots)
     return false;
   unsigned now = programs(slots), then = programs(slots + 1);
   return then * (slots - 1) > now * (slots - 2) && (then == now || isOnlySums());
@@ -430,6 +431,15 @@ void LoopPlan::fillBehindReads() {
   distance = slots;
 }
 
+// No more than there are steps, unless copies go on into the next tile's.
+unsigned LoopPlan::stagesOfSteps() {
+  unsigned stages = numStagesOf(loop);
+  auto steps = stepsOf(loop);
+  if (!steps || loop->getParentOp()->hasAttr(tile::flattenAttr))
+    return stages;
+  return unsigned(std::min<int64_t>(stages, std::max<int64_t>(2, *steps)));
+}
+
 // Step i starts the copies of step i + distance. In the slot of step i - 1: when step i begins,
 // behind the barrier of its wait, or where products of step i - 1 are in flight then, when they
 // are done in all threads: at the end of step i, behind one barrier with the wait for the next
@@ -438,7 +448,7 @@ void LoopPlan::fillBehindReads() {
 // Where shared memory has no room for two slots, copies of the engine still go ahead: one slot is
 // filled for the next step when its last reader in this one is done.
 void LoopPlan::chooseDepth() {
-  unsigned stages = numStagesOf(loop);
+  unsigned stages = stagesOfSteps();
   for (Copy &copy : copies)
     slotBytes += bytesOfSlot(copy.load->getResult(0).getType());
   hasBulk = llvm::any_of(copies, [](Copy &copy) { return copy.isBulk; });

@@ -88,6 +88,7 @@ private:
   bool isLongStep(unsigned stages);
   bool readsSlotsFirst();
   void fillBehindReads();
+  unsigned stagesOfSteps();
   void chooseDepth();
 };
 
