@@ -87,7 +87,7 @@ void DotEmitter::block(ArrayRef<Value> position, Value firstRow, int64_t rows) {
       if (isRead) {
         where = at(k, emitter.add(firstColumn, emitter.index(v * width)));
         where.width = width;
-        columns.push_back(widen(emitter.lanes(dot.getRhs(), where)));
+        columns.push_back(widen(emitter.lanes(dot.getRhs(), where), dot.getRhs()));
         continue;
       }
       where.position = batch;
@@ -136,7 +136,7 @@ void DotEmitter::blockAlongK(ArrayRef<Value> position) {
     for (int64_t c = 0; c < columns; ++c) {
       Value column = emitter.lanes(
           dot.getRhs(), at(first, emitter.add(firstColumn, emitter.index(c)), m, group * width));
-      column = group == 1 ? widen(column) : bits(column, width);
+      column = group == 1 ? widen(column, dot.getRhs()) : bits(column, width);
       if (turnsRhs())
         column = turned(column);
       for (int64_t r = 0; r < rows; ++r) {

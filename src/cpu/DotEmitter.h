@@ -34,7 +34,8 @@ private:
                                             LaneEmitter::LoopBody body);
 
   // Packing (DotPacking.cpp)
-  mlir::Value widen(mlir::Value value);
+  /// Of an operand: floats of 8 bits need not be of one kind.
+  mlir::Value widen(mlir::Value value, mlir::Value operand);
   mlir::Value widenSum(mlir::Value value);
   mlir::Value narrowSum(mlir::Value value);
   void packLhs(uint64_t offset);

@@ -11,14 +11,15 @@ using namespace mlir;
 
 namespace nereid::cpu {
 
-Value DotEmitter::widen(Value value) {
+Value DotEmitter::widen(Value value, Value operand) {
   Type type = laneType(sum, widthOf(value.getType()));
   if (value.getType() == type)
     return value;
   if (isa<IntegerType>(element))
     return dot.getIsUnsigned() ? b.create<arith::ExtUIOp>(loc, type, value).getResult()
                                : b.create<arith::ExtSIOp>(loc, type, value).getResult();
-  return transforms::expandFloatConversion(b, loc, value, element, sum);
+  return transforms::expandFloatConversion(b, loc, value, tile::elementType(operand.getType()),
+                                           sum);
 }
 
 Value DotEmitter::widenSum(Value value) {
@@ -51,7 +52,7 @@ void DotEmitter::packLhs(uint64_t offset) {
     if (stepEnd)
       ends[n] = b.create<arith::MulIOp>(loc, stepEnd, emitter.index(group));
     auto convert = [&](Value value) {
-      return turnsLhs() ? turned(value) : grouped ? value : widen(value);
+      return turnsLhs() ? turned(value) : grouped ? value : widen(value, dot.getLhs());
     };
     if (isCut)
       emitter.forEach(
@@ -82,7 +83,7 @@ void DotEmitter::packColumns(uint64_t offset) {
     Lanes from = at;
     std::swap(from.position[m], from.position[n]);
     from.dim = m;
-    emitter.write(lhs, at, widen(emitter.lanes(dot.getLhs(), from)));
+    emitter.write(lhs, at, widen(emitter.lanes(dot.getLhs(), from), dot.getLhs()));
   };
   emitter.forEach(shape, n, std::min(shape[n], lanes), column, ends);
 }
@@ -150,7 +151,7 @@ void DotEmitter::packRhs(uint64_t offset) {
     for (int64_t i = 0; i < width; ++i) {
       from.position[n] = emitter.add(at.position[n], emitter.index(i));
       Value value = emitter.lanes(source, from);
-      value = group == 1 ? widen(value) : bits(value, width);
+      value = group == 1 ? widen(value, dot.getRhs()) : bits(value, width);
       rows.push_back(turnsRhs() ? turned(value) : value);
     }
     emitter.transpose(rows);
@@ -163,7 +164,7 @@ void DotEmitter::packRhs(uint64_t offset) {
 // Element `i` of groups beside those before it.
 Value DotEmitter::join(Value before, Value value, int64_t i) {
   if (group == 1)
-    return widen(value);
+    return widen(value, dot.getRhs());
   unsigned size = 32 / group;
   Type narrow = laneType(b.getIntegerType(size), width), wide = laneType(b.getI32Type(), width);
   if (value.getType() != narrow)

@@ -16,6 +16,48 @@ namespace nereid::gpu {
 
 namespace {
 
+// Chips of capability 90 multiply bytes of floats by warp groups alone: `ptxas` makes halves of
+// them for each `mma.sync`, and adds what two products of halves give to the sum by the plain
+// units. As halves they are summed by the tensor cores themselves.
+bool multipliesAsHalves(const ProductKind &kind, Type sum, const target::GpuChip &chip) {
+  return chip.capability == 90 && kind.lhs.starts_with("e") && kind.rhs.starts_with("e") &&
+         sum.isF32();
+}
+
+// The four bytes of a word, two in each of two words of halves.
+std::pair<Value, Value> halvesOf(RegisterEmitter &e, Value word, StringRef kind) {
+  Type i32 = e.builder.getI32Type();
+  Type pair = LLVM::LLVMStructType::getLiteral(e.builder.getContext(), {i32, i32});
+  std::string convert = ("cvt.rn.f16x2." + kind + "x2 ").str();
+  Value words = e.assembly("{ .reg .b16 a, b; mov.b32 {a, b}, $2; " + convert + "$0, a; " +
+                               convert + "$1, b; }",
+                           "=r,=r,r", pair, word, true);
+  return {e.builder.create<LLVM::ExtractValueOp>(e.loc(), words, int64_t(0)),
+          e.builder.create<LLVM::ExtractValueOp>(e.loc(), words, int64_t(1))};
+}
+
+// 32 along K of bytes as twice 16 of halves: what a lane has of one half of them, neighbours along
+// K in both operands alike.
+Value multiplyAsHalves(RegisterEmitter &e, const ProductKind &kind, ArrayRef<Value> operands,
+                       Type registers) {
+  Value out;
+  SmallVector<Value> sums(operands.drop_front(6));
+  for (unsigned half = 0; half < 2; ++half) {
+    auto row = halvesOf(e, operands[2 * half], kind.lhs),
+         lower = halvesOf(e, operands[2 * half + 1], kind.lhs),
+         column = halvesOf(e, operands[4 + half], kind.rhs);
+    SmallVector<Value> words = {row.first,    lower.first,  row.second,
+                                lower.second, column.first, column.second};
+    words.append(sums);
+    out = e.assembly("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {$0, $1, $2, $3}, {$4, "
+                     "$5, $6, $7}, {$8, $9}, {$10, $11, $12, $13};",
+                     "=f,=f,=f,=f,r,r,r,r,r,r,f,f,f,f", registers, words, true);
+    for (auto [i, sum] : llvm::enumerate(sums))
+      sum = e.builder.create<LLVM::ExtractValueOp>(e.loc(), out, int64_t(i));
+  }
+  return out;
+}
+
 void emitMma(tile::DotOp dot, RegisterEmitter &e) {
   OpBuilder &b = e.builder;
   ProductKind kind = *tensorCoreKind(dot, e.chip);
@@ -44,7 +86,9 @@ void emitMma(tile::DotOp dot, RegisterEmitter &e) {
       SmallVector<Value> operands = lhs.words({at[0], place}, 4);
       operands.append(rhs.words({place, at[1]}, 2));
       operands.append(e.packSums(ArrayRef(sums).slice(reg, 4)));
-      Value out = e.assembly(text, constraints, registers, operands, true);
+      Value out = multipliesAsHalves(kind, sum, e.chip)
+                      ? multiplyAsHalves(e, kind, operands, registers)
+                      : e.assembly(text, constraints, registers, operands, true);
       llvm::copy(e.unpackSums(out, sum), sums.begin() + reg);
     }
   for (const ProductOperand *operand : {&lhs, &rhs})

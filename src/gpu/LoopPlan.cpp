@@ -2,10 +2,13 @@
 
 #include "analysis/KernelFacts.h"
 #include "gpu/BulkCopies.h"
+#include "gpu/GridWalk.h"
 #include "gpu/LayoutFlow.h"
+#include "gpu/LoopOverPrograms.h"
 #include "gpu/ProductLayouts.h"
 #include "gpu/RegisterModels.h"
 #include "gpu/Rings.h"
+#include "ir/LoopHints.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
@@ -65,6 +68,7 @@ bool LoopPlan::make(const analysis::AxisAnalysis &axes) {
       dots.push_back(dot);
   if (dots.empty())
     return false;
+  isAlone = walksGrid(loop) && !programLoop(loop->getParentOfType<FunctionOpInterface>());
   findResidents();
   bool writes = loop.walk([&](Operation *op) {
                       if (BlockArgument sum = summedInto(op))
@@ -345,6 +349,11 @@ bool LoopPlan::isLongSum() {
   return isOnlySums() && work >= fewest;
 }
 
+// Programs that share a multiprocessor, as far as shared memory says.
+unsigned LoopPlan::programs(unsigned slots) {
+  return isAlone ? 1 : target::occupancy(chip, warps, 0, residentBytes + slots * slotBytes).blocks;
+}
+
 // Behind one barrier with the wait for the next step's copies those of one step less are under way
 // than behind two. A slot more makes up for that, if it leaves as many programs beside each other;
 // or, where nothing but sums is computed, if so many that more copies are under way in all, and
@@ -354,11 +363,15 @@ bool LoopPlan::isLongSum() {
 //   grouped weight gradients, 64 x 64 sums of 8 KiB a step, one or two steps: 105 us, 122 with a
 //   slot more
 bool LoopPlan::wantsSlotMore() {
+<<<<<<< HEAD
   constexpr uint64_t enough = 64 << 10; // bytes under way on a multiprocessor
   auto programs = [&](unsigned slots) {
     return target::occupancy(chip, warps, 0, residentBytes + slots * slotBytes).blocks;
   };
   if (residentBytes + (slots + 1) * slotBytes > limit)
+=======
+  if (residentBytes + (slots + 1) * slotBytes > limit || stepsOf(loop) == slots)
+>>>>>>> wt/prod
     return false;
   unsigned now = programs(slots), then = programs(slots + 1);
   return then == now || (isOnlySums() && then * (slots - 1) > now * (slots - 2) &&
@@ -388,9 +401,6 @@ static int64_t instructionsOfStep(Block &body, unsigned warps) {
 bool LoopPlan::isLongStep(unsigned stages) {
   constexpr int64_t longStep = 512; // instructions of a scheduler: some 1500 cycles of one warp
   constexpr unsigned schedulers = 4, enoughWarps = 2 * schedulers;
-  auto programs = [&](unsigned stages) {
-    return target::occupancy(chip, warps, 0, residentBytes + stages * slotBytes).blocks;
-  };
   unsigned now = programs(stages);
   return stages > 2 && now * warps < enoughWarps && programs(2) > now && !hasBulk &&
          llvm::none_of(dots, [](tile::DotOp dot) { return isWgmma(dot); }) &&
@@ -428,13 +438,19 @@ bool LoopPlan::readsSlotsFirst() {
 //
 //   attorch's linear layer, 128 x 256 sums, f32 rounded to halves, 96 KiB a step: two for one
 void LoopPlan::fillBehindReads() {
-  auto programs = [&](unsigned slots) {
-    return target::occupancy(chip, warps, 0, residentBytes + slots * slotBytes).blocks;
-  };
   fillsBehindReads = true;
   if (slots > 2 && programs(slots - 1) > programs(slots))
     --slots;
   distance = slots;
+}
+
+// No more than there are steps, unless copies go on into the next tile's.
+unsigned LoopPlan::stagesOfSteps() {
+  unsigned stages = numStagesOf(loop);
+  auto steps = stepsOf(loop);
+  if (!steps || loop->getParentOp()->hasAttr(tile::flattenAttr))
+    return stages;
+  return unsigned(std::min<int64_t>(stages, std::max<int64_t>(2, *steps)));
 }
 
 // Step i starts the copies of step i + distance. In the slot of step i - 1: when step i begins,
@@ -445,7 +461,7 @@ void LoopPlan::fillBehindReads() {
 // Where shared memory has no room for two slots, copies of the engine still go ahead: one slot is
 // filled for the next step when its last reader in this one is done.
 void LoopPlan::chooseDepth() {
-  unsigned stages = numStagesOf(loop);
+  unsigned stages = stagesOfSteps();
   for (Copy &copy : copies)
     slotBytes += bytesOfSlot(copy.load->getResult(0).getType());
   hasBulk = llvm::any_of(copies, [](Copy &copy) { return copy.isBulk; });

@@ -60,6 +60,7 @@ protected:
   };
   Release releases[2];
   bool hasBulk = false, isAllBulk = false;
+  bool isAlone = false;            ///< no other program runs beside this one
   bool waitsAtEnd = false;         ///< copies are waited for where a step ends
   bool fillsBehindReads = false;   ///< a step fills its own slots again, beside its product
   mlir::Operation *turn = nullptr; ///< the first op of a warp group's turn
@@ -80,12 +81,14 @@ private:
   void findLater();
   void findReleases();
   void addReaders(mlir::Value slot, Release &release);
+  unsigned programs(unsigned slots);
   bool isOnlySums();
   bool isLongSum();
   bool wantsSlotMore();
   bool isLongStep(unsigned stages);
   bool readsSlotsFirst();
   void fillBehindReads();
+  unsigned stagesOfSteps();
   void chooseDepth();
 };
 

@@ -469,6 +469,10 @@ void emitAtomic(Operation *op, RegisterEmitter &e, tile::MemSemantic semantic, S
   // What other threads of the program wrote before is released too.
   if (semantic != tile::MemSemantic::Relaxed)
     e.barrier();
+  // Before the access, where threads have met.
+  uint64_t elements = tile ? cast<RankedTensorType>(result.getType()).getNumElements() : 1;
+  bool isShared = !result.use_empty() && owner;
+  Value base = isShared ? e.beginShared(elements * tile::bytesInMemory(element)) : Value();
   auto order = [&] {
     if (!fence.empty())
       e.assembly(fence, "~{memory}", {}, {}, false);
@@ -478,9 +482,7 @@ void emitAtomic(Operation *op, RegisterEmitter &e, tile::MemSemantic semantic, S
   for (unsigned reg = 0; reg < count; reg += vector)
     values.push_back(access(reg, e.both(owner, masks[reg])));
   order();
-  if (!result.use_empty() && owner) {
-    uint64_t elements = tile ? cast<RankedTensorType>(result.getType()).getNumElements() : 1;
-    Value base = e.beginShared(elements * tile::bytesInMemory(element));
+  if (isShared) {
     if (tile) {
       LinearLayout layout = layoutOf(result.getType());
       auto shape = tile::shapeOf(result.getType());
@@ -488,7 +490,7 @@ void emitAtomic(Operation *op, RegisterEmitter &e, tile::MemSemantic semantic, S
       e.barrier();
       values = e.readShared(base, element, shape, layout);
     } else {
-      e.when(owner, [&] { e.storeElement(base, element, values[0]); });
+      e.storeElementWhen(owner, base, element, values[0]);
       e.barrier();
       values = {e.loadElement(base, element)};
     }

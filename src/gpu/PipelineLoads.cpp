@@ -200,6 +200,9 @@ private:
   void startFirstSteps() {
     Value lower = loop.getLowerBound();
     findEarlyLoads();
+    startsAll = !hasBulk && !fillsBehindReads && early.empty() && stepsOf(loop) == slots;
+    if (startsAll)
+      distance = slots;
     any = hasSteps();
     auto runsFromStart = [&](unsigned step) -> Value {
       return b.create<arith::AndIOp>(loop.getLoc(), any, later.runs(lower, step));
@@ -226,7 +229,7 @@ private:
   void findCarried() {
     carried.assign(liveArgs.begin(), liveArgs.end());
     llvm::sort(carried);
-    if (!tiles) {
+    if (!tiles && !startsAll) {
       carriedAhead.assign(slice.carried.begin(), slice.carried.end());
       llvm::sort(carriedAhead);
     }
@@ -347,6 +350,10 @@ private:
       }
     }
     auto copyAhead = [&] {
+      if (startsAll) { // what is waited for is counted by groups
+        b.create<CommitCopiesOp>(loc);
+        return;
+      }
       Value to = wrapped(slot, distance);
       if (tiles) {
         at = startNext(at, to, phase);
@@ -382,7 +389,7 @@ private:
         b.create<WaitCopiesOp>(loc, distance - 2);
       else if (isAllBulk)
         freeSlot();
-      else
+      else if (!startsAll)
         b.create<tile::BarrierOp>(loc);
       copyAhead();
     }
@@ -539,6 +546,7 @@ private:
   llvm::SmallDenseSet<unsigned> liveArgs;
   SmallVector<Value> rings;
   Value zero;                    // i32
+  bool startsAll = false;        // steps have a slot each: all copies start before the first one
   Value any;                     // i1: a step runs; where the first copies are started step by step
   SmallVector<Value> firstAhead; // what the loop carries, in the step that the first one copies for
   SmallVector<unsigned> carried, carriedAhead; // by the steps; by the copies ahead of them

@@ -38,7 +38,7 @@ struct ClockRegisters : RegisterModel<ClockRegisters, tile::ClockOp> {
     if (op->use_empty())
       return;
     Value base = emitter.beginShared(sizeof(uint64_t));
-    emitter.when(emitter.isFirstThread(), [&] { emitter.storeElement(base, type, time); });
+    emitter.storeElementWhen(emitter.isFirstThread(), base, type, time);
     emitter.barrier();
     emitter.setScalar(op->getResult(0), emitter.loadElement(base, type));
   }

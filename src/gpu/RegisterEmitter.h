@@ -127,6 +127,9 @@ public:
   /// One element; i1 takes a byte.
   void storeElement(mlir::Value address, mlir::Type element, mlir::Value value);
   mlir::Value loadElement(mlir::Value address, mlir::Type element);
+  /// One element, where `condition` holds, without a branch.
+  void storeElementWhen(mlir::Value condition, mlir::Value address, mlir::Type element,
+                        mlir::Value value);
   /// Moves the start of the scratch area up by what a ring takes, and back.
   void reserveRing(mlir::Value ring, uint64_t bytes);
   void releaseRing(mlir::Value ring);

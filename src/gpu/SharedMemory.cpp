@@ -8,6 +8,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 
@@ -74,6 +75,19 @@ std::optional<uint64_t> RegisterEmitter::besideLast(uint64_t bytes) const {
   return start;
 }
 
+// True if all threads have just met: nothing behind that touches memory.
+static bool haveMet(OpBuilder &b) {
+  Block *block = b.getInsertionBlock();
+  for (auto at = b.getInsertionPoint(); at != block->begin();) {
+    Operation *op = &*--at;
+    if (isa<NVVM::Barrier0Op, NVVM::SyncWarpOp>(op))
+      return true;
+    if (op->getNumRegions() || !isMemoryEffectFree(op))
+      return false;
+  }
+  return false;
+}
+
 Value RegisterEmitter::beginShared(uint64_t bytes) {
   Block *block = builder.getInsertionBlock();
   bool isOfStep = stepScratch && block == stepScratch->body;
@@ -105,7 +119,7 @@ Value RegisterEmitter::beginShared(uint64_t bytes) {
     productsDone();
   }
   size_t before = std::distance(block->begin(), builder.getInsertionPoint());
-  if (!beside && !isFirst)
+  if (!beside && !isFirst && (mayStillBeRead || !haveMet(builder)))
     sharedBarrier();
   lastScratch = ScratchUse{block, start, start + bytes, sharedUses};
   if (isOfStep) {
@@ -239,6 +253,28 @@ void RegisterEmitter::storeElement(Value address, Type element, Value value) {
   if (element.isInteger(1))
     value = builder.create<arith::ExtUIOp>(location, builder.getI8Type(), value);
   builder.create<LLVM::StoreOp>(location, value, address);
+}
+
+// The address is in a register: of a store in a branch that names the area itself `ptxas` (12.8)
+// computes the address by uniform instructions within the branch, and then takes no number of the
+// loops around it for uniform, so that each descriptor of a `wgmma` is moved there in each step.
+void RegisterEmitter::storeElementWhen(Value condition, Value address, Type element, Value value) {
+  if (!condition)
+    return storeElement(address, element, value);
+  unsigned bits = 8 * tile::bytesInMemory(element);
+  if (isa<LLVM::LLVMPointerType>(value.getType()))
+    value = cast(value, builder.getI64Type());
+  value = cast(value, builder.getIntegerType(bitsOf(value.getType())));
+  if (bits == 8)
+    value = builder.create<arith::ExtUIOp>(location, builder.getI16Type(), value);
+  Value at = builder.create<LLVM::PtrToIntOp>(location, builder.getI32Type(), address);
+  assembly("@$0 st.shared.b" + std::to_string(bits) + " [$1], $2;",
+           std::string("b,r,") +
+               (bits == 64   ? 'l'
+                : bits == 32 ? 'r'
+                             : 'h') +
+               ",~{memory}",
+           {}, {condition, at, value}, false);
 }
 
 Value RegisterEmitter::loadElement(Value address, Type element) {

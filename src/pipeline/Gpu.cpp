@@ -33,6 +33,7 @@
 #include "transforms/DropUnitDims.h"
 #include "transforms/ExpandScaledProducts.h"
 #include "transforms/FoldAddends.h"
+#include "transforms/FoldCounters.h"
 #include "transforms/LoadBeforeBranches.h"
 #include "transforms/LoadUniform.h"
 #include "transforms/NameExtrema.h"
@@ -82,6 +83,8 @@ void addTilePasses(OpPassManager &pm) {
   pm.addPass(transforms::createDropChecksPass());
   // What goes through the steps of all tiles at once goes through tiles, and steps.
   pm.addPass(transforms::createNestTilesPass());
+  // Steps do not ask what their number is within its bounds anyhow.
+  pm.addPass(transforms::createFoldCountersPass());
   // Steps that ask whether they are the first or the last leave that one to code of its own.
   pm.addPass(transforms::createPeelStepsPass());
   // A loop may end at the greatest integer.

@@ -19,6 +19,7 @@
 #include "transforms/Expansions.h"
 #include "transforms/ExternExpansions.h"
 #include "transforms/FoldAddends.h"
+#include "transforms/FoldCounters.h"
 #include "transforms/JoinMasks.h"
 #include "transforms/LoadBeforeBranches.h"
 #include "transforms/LoadUniform.h"
@@ -194,6 +195,8 @@ int main(int argc, char **argv) {
   mlir::registerPass(transforms::createLoadBeforeBranchesPass);
   mlir::registerPass(transforms::createLoadUniformPass);
   mlir::registerPass(transforms::createPeelStepsPass);
+  mlir::registerPass(transforms::createFoldCountersPass);
+  mlir::registerPass(transforms::createPeelFirstStepPass);
   mlir::registerPass(transforms::createUnmaskWholeTilesPass);
   mlir::registerPass(transforms::createUnswitchProductsPass);
   mlir::registerPass(transforms::createNameExtremaPass);

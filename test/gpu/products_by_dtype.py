@@ -10,6 +10,7 @@
 # RUN: nereid compile %s:matmul --signature "*fp32:16, *fp32:16, *fp32:16, 32, 'tf32', True, 'fp32'" --target sm_80 --emit ptx | FileCheck %s --check-prefix=MMA32
 # RUN: nereid compile %s:matmul --signature "*i8:16, *i8:16, *i32:16, 32, 'tf32', True, 'int32'" --target sm_80 --emit ptx | FileCheck %s --check-prefix=MMA8
 # RUN: nereid compile %s:matmul --signature "*fp8e4nv:16, *fp8e4nv:16, *fp32:16, 32, 'tf32', True, 'fp32'" --target sm_89 --emit ptx | FileCheck %s --check-prefix=MMAF8
+# RUN: nereid compile %s:matmul --signature "*fp8e4nv:16, *fp8e4nv:16, *fp32:16, 32, 'tf32', True, 'fp32'" --target sm_90a --emit ptx | FileCheck %s --check-prefix=MMAHALVES
 # RUN: nereid compile %s:matmul --signature "*fp8e4nv:16, *fp8e4nv:16, *fp32:16, 32, 'tf32', True, 'fp32'" --target sm_80 --emit ptx | FileCheck %s --check-prefix=NONE
 # RUN: nereid compile %s:matmul --signature "*i8:16, *i8:16, *i32:16, 128, 'tf32', False, 'int32'" --target sm_90a --emit ptx | FileCheck %s --check-prefix=ANEW
 # Each operand type has its instruction. Of elements that are not 16 bits wide wgmma takes those contiguous along K
@@ -50,6 +51,9 @@ import triton.language as tl
 # MMA8: mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32
 # MMAF8: .version 8.4
 # MMAF8: mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32
+# MMAHALVES: cvt.rn.f16x2.e4m3x2
+# MMAHALVES: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+# MMAHALVES-NOT: e4m3.f32
 # NONE-NOT: mma
 @triton.jit
 def matmul(a_ptr, b_ptr, c_ptr, M: tl.constexpr, PRECISION: tl.constexpr, ALONG_K: tl.constexpr, OUT: tl.constexpr):
