@@ -196,7 +196,6 @@ int main(int argc, char **argv) {
   mlir::registerPass(transforms::createLoadUniformPass);
   mlir::registerPass(transforms::createPeelStepsPass);
   mlir::registerPass(transforms::createFoldCountersPass);
-  mlir::registerPass(transforms::createPeelFirstStepPass);
   mlir::registerPass(transforms::createUnmaskWholeTilesPass);
   mlir::registerPass(transforms::createUnswitchProductsPass);
   mlir::registerPass(transforms::createNameExtremaPass);
