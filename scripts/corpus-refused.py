@@ -9,6 +9,7 @@ Triton takes: these are refusals to look at. `--verbose` prints what Triton says
 files, not what they import. Nothing of a package is kept.
 """
 import argparse
+import collections
 import concurrent.futures
 import importlib.util
 import json
@@ -19,6 +20,9 @@ import subprocess
 import sys
 
 from corpus_tools import split
+
+
+REACHED = "the front end starts"  # what is behind it Triton says of the kernel; before it a guess or its file was of a kind that is not tried
 
 
 def slices(root):
@@ -64,17 +68,19 @@ def take(root, key, words, chip):
     context = ir.context()
     ir.load_dialects(context)
     backend.load_dialects(context)
+    print(REACHED, file=sys.stderr, flush=True)
     source.make_ir(GPUTarget("cuda", chip, 32), options, backend.get_codegen_implementation(options), backend.get_module_map(), context)
 
 
 def apart(key, words, options):
-    """(whether Triton takes it, its last words): in a process of its own, since its IR can abort."""
+    """("TAKEN", "refused too" or "not tried", Triton's last words): in a process of its own, since its IR can abort."""
     try:
         done = subprocess.run([sys.executable, __file__, "--one", key, words, "--from", options.root, "--chip", str(options.chip)], capture_output=True, text=True, timeout=180)
     except subprocess.TimeoutExpired:
-        return False, "time-out"
+        return "not tried", "time-out"
     lines = [line.strip() for line in done.stderr.strip().splitlines() if line.strip()]
-    return done.returncode == 0, "taken" if done.returncode == 0 else (lines or [f"exit code {done.returncode}"])[-1][:160]
+    verdict = "TAKEN" if done.returncode == 0 else "refused too" if REACHED in lines else "not tried"
+    return verdict, (lines or [f"exit code {done.returncode}"])[-1][:160]
 
 
 def main():
@@ -94,11 +100,12 @@ def main():
     refused = json.loads(pathlib.Path(options.refused).read_text())
     answers = {}
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for key, (taken, said) in zip(refused, pool.map(lambda key: apart(key, ", ".join(refused[key][1]), options), refused)):
-            answers[key] = dict(taken=taken, triton=said, nereid=refused[key][0], signature=refused[key][1])
-            if taken or options.verbose:
-                print(f"{'TAKEN' if taken else 'refused too'} {key}\n    nereid: {refused[key][0]}\n    triton: {said}\n   ", ", ".join(refused[key][1]), flush=True)
-    print(f"{sum(answer['taken'] for answer in answers.values())} of {len(answers)} refused guesses are taken by Triton")
+        for key, (verdict, said) in zip(refused, pool.map(lambda key: apart(key, ", ".join(refused[key][1]), options), refused)):
+            answers[key] = dict(verdict=verdict, triton=said, nereid=refused[key][0], signature=refused[key][1])
+            if verdict == "TAKEN" or options.verbose:
+                print(f"{verdict} {key}\n    nereid: {refused[key][0]}\n    triton: {said}\n   ", ", ".join(refused[key][1]), flush=True)
+    counts = collections.Counter(answer["verdict"] for answer in answers.values())
+    print(f"of {len(answers)} refused guesses Triton takes {counts['TAKEN']}; {counts['not tried']} were not tried")
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(answers, indent=1))
     return 0
