@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """What the machine code of kernels is made of, Nereid's beside Triton's, offline: no GPU, one assembler for both. The worst come first.
 
-    bench/code_beside.py LIST.json [--nereid build/release/bin/nereid] [--package build/release/python] [--chip sm_90a] [--configs 2] [--match TEXT] [--limit 300] [--tensors none|cpu] [--tools FOLDER] [--keep FOLDER] [--jobs 2] [--json OUT]
+    bench/code_beside.py LIST.json [--nereid build/release/bin/nereid] [--package build/release/python] [--chip sm_90a]
+                         [--configs 2] [--match TEXT] [--limit 300] [--tensors none|cpu] [--tools FOLDER] [--keep FOLDER] [--jobs 2] [--json OUT]
 
-LIST.json: [[FILE.py, KERNEL, SIGNATURE, {"num_warps": 8, ...}], ...], signatures as `nereid compile` takes them, in files that import nothing but Triton; or programs as of `bench/programs.py`, {"name", "code", "path"}, or
-with "argv" instead of "code" (`["-m", "pytest", ...]`): `bench/record_launches.py` runs each under both compilers without a device, and what both compiled of each kind of launch is compared.
-Needs an installed Triton; `--tools` has `ptxas`, `nvdisasm` and `cuobjdump` (by default those that come with Triton). A line a kernel, Nereid/Triton: instructions; instructions where those of a loop
-count eight times; registers, spilled bytes; barriers, shuffles, accesses to shared memory, special functions; accesses to global memory by width. Counts are no times: look at the code of what differs, then time it.
+LIST.json: [[FILE.py, KERNEL, SIGNATURE, {"num_warps": 8, ...}], ...], signatures as `nereid compile` takes them, in files that import nothing but Triton; or
+programs as of `bench/programs.py`, {"name", "code", "path"}, or with "argv" instead of "code" (`["-m", "pytest", ...]`): `bench/record_launches.py` runs each
+under both compilers without a device, and what both compiled of each kind of launch is compared. Needs an installed Triton; `--tools` has `ptxas`, `nvdisasm`
+and `cuobjdump` (by default those that come with Triton). A line a kernel, Nereid/Triton: instructions; instructions where those of a loop count eight times;
+registers, spilled bytes; barriers, shuffles, accesses to shared memory, special functions; accesses to global memory by width. Counts are no times: look at the
+code of what differs, then time it.
 """
 import argparse
 import collections
@@ -115,7 +118,8 @@ def recorded(programs, side, options, where):
     package = [options.package] if side == "nereid" else []
     (where / side).mkdir(parents=True, exist_ok=True)
     (where / side / "programs.json").write_text(json.dumps(programs))
-    words = [sys.executable, *(["-m", "nereid"] if package else []), pathlib.Path(__file__).with_name("record_launches.py"), "--out", where / side, "--on-gpu", "--chip", re.sub(r"\D", "", options.chip),
+    words = [sys.executable, *(["-m", "nereid"] if package else []), pathlib.Path(__file__).with_name("record_launches.py"), "--out", where / side, "--on-gpu", "--chip",
+             re.sub(r"\D", "", options.chip),
              "--configs", options.configs, "--limit", options.limit, "--tensors", options.tensors, where / side / "programs.json"]
     paths = [*package, *filter(None, [os.environ.get("PYTHONPATH")])]
     run(words, limit=None, env=dict(os.environ, PYTHONPATH=":".join(paths), TRITON_CACHE_DIR=str(where / "cache"), NEREID_CACHE_DIR=str(where / "cache")))
@@ -125,8 +129,12 @@ def launchesOf(folder):
     """({key: launch}, why the program ended early) of what `recorded` left of a program."""
     lines = (folder / "launches.json").read_text().splitlines() if (folder / "launches.json").exists() else []
     said = (folder / "said.txt").read_text(errors="replace").strip().splitlines()
-    ended = said and said[-1] == "ends with 0"
-    return {launch["key"]: launch for launch in map(json.loads, lines)}, None if ended else (["it crashed", *said])[-2 if said and said[-1] == "ends with 1" else -1].strip() or said[-3]
+    why = None
+    if not said or not said[-1].startswith("ends with"):
+        why = "it crashed" + (f": {said[-1]}" if said else "")
+    elif said[-1] == "ends with 1":
+        why = next((line.strip() for line in said[-2::-1] if line.strip()), "it failed")
+    return {launch["key"]: launch for launch in map(json.loads, lines)}, why
 
 
 def ofProgram(program, number, options, where):
@@ -194,7 +202,8 @@ def main():
             for line in lines:
                 print(line, flush=True)
     if options.json:
-        pathlib.Path(options.json).write_text(json.dumps([dict(file=job[0], kernel=job[1], signature=job[2], options=job[3], nereid=ours, triton=theirs) for _, job, ours, theirs in rows], indent=1))
+        counts = [dict(file=job[0], kernel=job[1], signature=job[2], options=job[3], nereid=ours, triton=theirs) for _, job, ours, theirs in rows]
+        pathlib.Path(options.json).write_text(json.dumps(counts, indent=1))
     ratio = lambda row, what: row[2][what] / row[3][what]
     for row in sorted(rows, key=lambda row: -ratio(row, "weighted")):
         number, job, ours, theirs = row

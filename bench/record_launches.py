@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Runs a program without a GPU and writes down each kind of launch that it makes, with the code that the compiler at hand makes of it.
 
-    [python -m nereid] bench/record_launches.py --out OUT [--chip 90] [--configs 2] [--item 64] [--launches 1000] [--limit 300] [--on-gpu] [--tensors none|cpu] PROGRAM.py|-c CODE|-m MODULE|LIST.json arguments...
+    [python -m nereid] bench/record_launches.py --out OUT [--chip 90] [--configs 2] [--item 64] [--launches 1000] [--limit 300] [--on-gpu]
+                       [--tensors none|cpu] PROGRAM.py|-c CODE|-m MODULE|LIST.json arguments...
 
-Tensors of the GPU, an H100 by its properties, are without memory: they have a shape, strides, a type and an address. No kernel runs. What a host program reads out of one (`item`, `tolist`, `if`)
-is true, 1.0 or --item. A tuned kernel is compiled in its first --configs configurations that its own rules leave. With `--tensors cpu` all lie in memory, for small programs that ask for shapes which depend on
-contents. OUT/launches.json has a line a launch: `key`, `file`, `kernel`, `signature`, `options`, `grid`, and `ptx`, a file beside it, or `error`. Of a list of programs,
-as of `bench/programs.py`, each has a folder in OUT by its number. `bench/code_beside.py` runs this under both compilers.
+Tensors of the GPU, an H100 by its properties, are without memory: they have a shape, strides, a type and an address. No kernel runs. What a host program reads
+out of one (`item`, `tolist`, `if`) is true, 1.0 or --item. A tuned kernel is compiled in its first --configs configurations that its own rules leave. With
+`--tensors cpu` all lie in memory, for small programs that ask for shapes which depend on contents. OUT/launches.json has a line a launch: `key`, `file`,
+`kernel`, `signature`, `options`, `grid`, and `ptx`, a file beside it, or `error`. Of a list of programs, as of `bench/programs.py`, each has a folder in OUT by
+its number. `bench/code_beside.py` runs this under both compilers.
 """
 import argparse
 import contextlib
@@ -29,7 +31,8 @@ from triton.runtime.jit import JITFunction, KernelInterface
 from torch.overrides import TorchFunctionMode
 
 IS_NEREID = hasattr(JITFunction, "_compile_for")
-WORDS = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float64": "fp64", "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8", "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
+WORDS = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float64": "fp64", "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8",
+         "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
          "bool": "i1", "float8_e4m3fn": "fp8e4nv", "float8_e4m3fnuz": "fp8e4b8", "float8_e5m2": "fp8e5", "float8_e8m0fnu": "u8", "float4_e2m1fn_x2": "u8"}
 
 
@@ -106,9 +109,11 @@ def once(function, *_, quantiles=None, **__):
 # --- a GPU that is not there ---------------------------------------------------------------------------
 
 def stand_in_for_gpu(chip):
-    answers = dict(is_available=lambda: True, device_count=lambda: 1, current_device=lambda: 0, is_initialized=lambda: True, get_device_properties=lambda *_: Properties, get_device_capability=lambda *_: (9, 0),
+    answers = dict(is_available=lambda: True, device_count=lambda: 1, current_device=lambda: 0, is_initialized=lambda: True, get_device_properties=lambda *_: Properties,
+                   get_device_capability=lambda *_: (9, 0),
                    get_device_name=lambda *_: Properties.name, current_stream=lambda *_: Nothing(), default_stream=lambda *_: Nothing(), is_current_stream_capturing=lambda: False,
-                   is_bf16_supported=lambda *_, **__: True, mem_get_info=lambda *_: (80 << 30, 80 << 30), device=Nothing, device_of=Nothing, stream=Nothing, Stream=Nothing, Event=Nothing)
+                   is_bf16_supported=lambda *_, **__: True, mem_get_info=lambda *_: (80 << 30, 80 << 30), device=Nothing, device_of=Nothing,
+                   stream=Nothing, Stream=Nothing, Event=Nothing)
     for name in ("memory_allocated", "max_memory_allocated", "memory_reserved"):
         answers[name] = lambda *_: 0
     for name in ("_lazy_init", "synchronize", "empty_cache", "set_device", "set_stream", "manual_seed", "manual_seed_all", "reset_peak_memory_stats"):
@@ -186,9 +191,10 @@ def stand_in_for_memory(mode, item):
     Tensor.device = property(lambda self: gpu if not mode.depth and is_there(self) else real(self))
     Tensor.is_cuda, Tensor.is_cpu, Tensor.is_meta = property(is_there), property(lambda self: not is_there(self)), property(lambda self: bool(mode.depth) and is_there(self))
     Tensor.get_device = lambda self: 0 if is_there(self) else -1
-    for name, instead in dict(item=one, tolist=many, __bool__=lambda self: True, __int__=lambda self: int(one(self)), __index__=lambda self: int(one(self)), __float__=lambda self: float(one(self)),
+    for name, instead in dict(item=one, tolist=many, __bool__=lambda self: True, record_stream=lambda self: None, pin_memory=lambda self: self, __int__=lambda self: int(one(self)),
+                              __index__=lambda self: int(one(self)), __float__=lambda self: float(one(self)),
                               data_ptr=lambda self: (1 << 20) + self.storage_offset() * self.element_size(), cpu=lambda self: torch.full(self.shape, one(self), dtype=self.dtype),
-                              numpy=lambda self: torch.full(self.shape, one(self), dtype=self.dtype).numpy(), record_stream=lambda self: None, pin_memory=lambda self: self).items():
+                              numpy=lambda self: torch.full(self.shape, one(self), dtype=self.dtype).numpy()).items():
         answer(name, instead)
     Tensor.cuda = lambda self, *_, **__: self.to("meta")
     torch.nn.Module.cuda = lambda self, *_: self.to("meta")
