@@ -259,7 +259,8 @@ class Memory:
     """What a compiler asks of a tensor."""
 
     def __init__(self, tensor):
-        self.dtype, self.shape, self.address, self.device, self._stride = tensor.dtype, list(tensor.shape), tensor.data_ptr(), -1, tensor.stride()
+        self.dtype, self.shape, self.address, self.device = tensor.dtype, list(getattr(tensor, "shape", [1])), tensor.data_ptr(), -1
+        self._stride = tensor.stride() if hasattr(tensor, "stride") else (1, ) * len(self.shape)
 
     def stride(self, *which):
         return self._stride[which[0]] if which else self._stride
@@ -272,13 +273,18 @@ class Memory:
         return 0
 
 
+def is_memory(value):
+    """A tensor, or what a program passes for one."""
+    return isinstance(value, torch.Tensor) or hasattr(value, "data_ptr") and hasattr(value, "dtype")
+
+
 def without_memory(value):
-    if isinstance(value, torch.Tensor):
+    if type(value).__name__ != "TensorWrapper" and is_memory(value):
         if not IS_NEREID:
             return Memory(value)
         from triton.runtime.jit import MockTensor
 
-        mock = MockTensor(value.dtype, list(value.shape), device=-1)
+        mock = MockTensor(value.dtype, list(getattr(value, "shape", [1])), device=-1)
         mock.address = value.data_ptr() % 4096 + 4096
         return mock
     if type(value).__name__ == "TensorWrapper":
@@ -301,7 +307,7 @@ def word(value, is_constant=False, specialize=True, align=True):
         return "(" + ", ".join(word(one, is_constant, specialize, align) for one in value) + ("," if len(value) == 1 else "") + ")"
     if is_constant or value is None or isinstance(value, str):
         return getattr(value, "__name__", None) or repr(value)
-    if isinstance(value, torch.Tensor):
+    if is_memory(value):
         return f"*{dtype_word(value.dtype)}" + (":16" if align and value.data_ptr() % 16 == 0 else "")
     if hasattr(value, "block_shape"):
         return f"tensordesc<{dtype_word(value.base.dtype)}{list(value.block_shape)}>"

@@ -53,6 +53,16 @@ add[grid](x, x[1:], x, x.numel())
 add[grid](x, x[1:], x, x.numel())
 small = torch.randn(1000, device="cuda", requires_grad=True)
 Twice.apply(small).sum().backward()
+
+
+class Buffer:  # what is passed for a tensor
+    dtype = torch.float16
+
+    def data_ptr(self):
+        return 4
+
+
+scale[(1, )](small, Buffer(), 16, 2.0, BLOCK=16)
 broken = torch.randn(16, dtype=torch.complex64, device="cuda")
 scale[(1, )](small, broken, 16, 1, BLOCK=16)
 """
@@ -78,6 +88,7 @@ class RecordLaunches(unittest.TestCase):
                 ("add", "*fp32:16, *fp32, *fp32:16, i64:16, 256", 8),
                 ("scale", "*fp32:16, *fp32:16, i32, fp32, 1024, 'plain'", None),
                 ("scale", "*fp32:16, *fp32:16, i32, fp32, 1024, 'gradient'", 2),
+                ("scale", "*fp32:16, *fp16, i32:16, fp32, 16, 'plain'", None),
                 ("scale", "*fp32:16, *complex64:16, i32:16, 1, 16, 'plain'", None),
             ])
             self.assertEqual(rows[0]["grid"], [78125000])
