@@ -36,6 +36,7 @@ class Row:
         self.reasons = collections.Counter()
         self.examples = {}
         self.signatures = {}  # "FILE:KERNEL" to the first signature that emits
+        self.refused = {}  # "FILE:KERNEL" to [why, the signature that got furthest]
 
     def miss(self, reason, example):
         self.reasons[reason] += 1
@@ -43,7 +44,7 @@ class Row:
 
     def add(self, other):
         for field, value in vars(other).items():
-            if field in ("examples", "signatures"):
+            if field in ("examples", "signatures", "refused"):
                 setattr(self, field, {**value, **getattr(self, field)})
             else:
                 setattr(self, field, getattr(self, field) + value)
@@ -72,10 +73,10 @@ def recordedSignatures(relative, name, recorded):
 
 
 def tryGuesses(nereid, path, name, node, sites, uses, limit):
-    """(None, the first guess that emits), or (why the one that got furthest does not, None)."""
+    """(None, the first guess that emits, None), or (why the one that got furthest does not, None, that one)."""
     guesses, constexprs = firstGuesses(node, sites, uses)
     if not guesses:
-        return "no signature to try", None
+        return "no signature to try", None, None
     span = node.lineno, node.end_lineno
     furthest = None
 
@@ -90,13 +91,13 @@ def tryGuesses(nereid, path, name, node, sites, uses, limit):
 
     for words in guesses:
         if attempt(words) is None:
-            return None, words
+            return None, words, None
         if FINAL.search(furthest[1]):
-            return furthest[1], None
+            return furthest[1], None, furthest[2]
     # What gets furthest is repaired, from there on.
     repair = Repair(node, constexprs)
     found = repair.search(attempt, furthest[2], furthest[0], limit)[0]
-    return None if found else furthest[1], found
+    return (None, found, None) if found else (furthest[1], None, furthest[2])
 
 
 def helpersOf(text):
@@ -162,9 +163,11 @@ def tryFile(nereid, root, path, recorded, sites, uses, limit):
         row.listed += 1
         attempts = recordedSignatures(relative, name, recorded)
         if attempts is None:
-            why, words = tryGuesses(nereid, path, name, node, sites, uses, limit)
+            why, words, furthest = tryGuesses(nereid, path, name, node, sites, uses, limit)
             if words:
                 row.signatures[example] = words
+            elif furthest:
+                row.refused[example] = [why, furthest]
         else:
             why = "no signature to try" if not attempts else None
             for signature, options in attempts:
@@ -177,6 +180,7 @@ def tryFile(nereid, root, path, recorded, sites, uses, limit):
         if why and "(guessed)" in why and "[KernelReturnsValue]" in why:
             row.kernels -= 1
             row.listed -= 1
+            row.refused.pop(example, None)
         elif why:
             row.miss(why, example)
         else:
@@ -217,6 +221,7 @@ def main():
     parser.add_argument("--bin", default="build/release/bin")
     parser.add_argument("--json")
     parser.add_argument("--signatures", metavar="OUT", help="where to write what was found for each kernel, for corpus-differ.py")
+    parser.add_argument("--refused", metavar="OUT", help="where to write why each other kernel was refused with what guess, for corpus-refused.py")
     parser.add_argument("--repairs", type=int, default=60, help="changes of guesses that do not fit, a kernel (default 60)")
     parser.add_argument("--sample", type=int, default=1, metavar="N", help="one file in N of those with kernels, always the same")
     parser.add_argument("--markdown", help="the table as Markdown, for docs/language.md")
@@ -264,6 +269,9 @@ def main():
     if options.signatures:
         found = {name: words for row in rows.values() for name, words in row.signatures.items()}
         pathlib.Path(options.signatures).write_text(json.dumps(found, indent=1))
+    if options.refused:
+        refused = {name: words for row in rows.values() for name, words in row.refused.items()}
+        pathlib.Path(options.refused).write_text(json.dumps(refused, indent=1))
     if options.json:
         plain = {package: {**vars(row), "reasons": dict(row.reasons)} for package, row in rows.items()}
         pathlib.Path(options.json).write_text(json.dumps(plain, indent=1))

@@ -273,16 +273,32 @@ public:
                                    .c_str());
   }
 
-  /// A kernel that could not be compiled may have been given a list where memory was meant.
-  void hintAtLists(Error &error) const {
-    for (size_t i = 0; i < objects.size() && !error.diagnostics.empty(); ++i)
-      if (PyList_Check(objects[i])) {
-        std::string &hint = error.diagnostics.front().hint;
-        hint += (hint.empty() ? "argument `" : "; argument `") +
-                std::string(text(state.names[i].get())) + "` of `" + functionName() +
-                "` is a list, which is a tuple of numbers in a kernel: memory is passed as a "
-                "tensor or an array";
-      }
+  /// Whether it is a tensor or an array of no dimensions.
+  static bool isOneElement(PyObject *object) {
+    Ref rank = Ref::takeOrNull(PyObject_GetAttrString(object, "ndim"));
+    if (!rank)
+      PyErr_Clear();
+    return rank && PyLong_Check(rank.get()) && PyObject_HasAttrString(object, "dtype") &&
+           PyLong_AsLong(rank.get()) == 0;
+  }
+
+  /// A kernel that could not be compiled may have been given a list where memory was meant, or
+  /// memory where a number was.
+  void hintAtArguments(Error &error) const {
+    for (size_t i = 0; i < objects.size() && !error.diagnostics.empty(); ++i) {
+      const char *what = nullptr;
+      if (PyList_Check(objects[i]))
+        what = "a list, which is a tuple of numbers in a kernel: memory is passed as a tensor or "
+               "an array";
+      else if (isOneElement(objects[i]))
+        what = "an array of no dimensions, which is a pointer in a kernel: its number is passed "
+               "by `.item()`";
+      if (!what)
+        continue;
+      std::string &hint = error.diagnostics.front().hint;
+      hint += (hint.empty() ? "argument `" : "; argument `") +
+              std::string(text(state.names[i].get())) + "` of `" + functionName() + "` is " + what;
+    }
   }
 
   /// {parameter: object}, defaults filled in.
@@ -558,7 +574,7 @@ Ref launchCall(PyObject *self, PyObject *grid, PyObject *args, PyObject *kwargs,
   }
   if (!prepared) {
     Error error = prepared.takeError();
-    call.hintAtLists(error);
+    call.hintAtArguments(error);
     raise(error);
   }
   const launch::PreparedKernel *launched = *prepared;

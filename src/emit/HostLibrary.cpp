@@ -581,6 +581,49 @@ std::optional<Value> scopeMarkAttribute(Interp &in, std::string_view name) {
   return std::nullopt;
 }
 
+// `inspect.signature(f)` of a function of the language or of the program, by which modules find out
+// what this version takes: `"input_precision" in inspect.signature(tl.dot).parameters`. Of each
+// parameter only the name is known.
+Value signatureObject(Interp &in, std::vector<Value> &args, Keywords &) {
+  std::vector<std::string_view> names;
+  auto add = [&](syntax::Span<syntax::Arg> list) {
+    for (const syntax::Arg &one : list)
+      names.push_back(one.arg);
+  };
+  if (args.size() != 1)
+    return in.makeUnknown("inspect.signature(...)");
+  if (auto *op = unboxed(args[0]).as<OpFunction>()) {
+    for (const ops::Parameter &one : ops::parameters(*op->row))
+      names.push_back(one.name);
+    names.emplace_back("_semantic"); // which the language itself passes
+  } else if (auto *function = unboxed(args[0]).as<FunctionObject>()) {
+    const syntax::Arguments &parameters = *function->parameters;
+    add(parameters.posonlyargs);
+    add(parameters.args);
+    if (parameters.vararg)
+      names.push_back(parameters.vararg->arg);
+    add(parameters.kwonlyargs);
+    if (parameters.kwarg)
+      names.push_back(parameters.kwarg->arg);
+  } else {
+    return in.makeUnknown("inspect.signature(...)");
+  }
+  auto parameters = std::make_shared<ops::Dict>();
+  for (std::string_view name : names)
+    parameters->entries.emplace_back(Value::str(std::string(name)),
+                                     in.makeUnknown("inspect.Parameter"));
+  auto signature = std::make_shared<Instance>(
+      emptyBase(in, "Signature", ClassObject::Flavor::Plain).as<ClassObject>()->shared_from_this());
+  signature->fields["parameters"] = Value(std::move(parameters));
+  return Value(std::move(signature));
+}
+
+std::optional<Value> inspectAttribute(Interp &in, std::string_view name) {
+  if (name == "signature")
+    return in.native("signature", signatureObject);
+  return std::nullopt;
+}
+
 // Only named, or used where no kernel is concerned.
 std::optional<Value> nothingKnown(Interp &, std::string_view) { return std::nullopt; }
 
@@ -612,7 +655,7 @@ constexpr KnownModule knownModules[] = {
     {"json", nothingKnown},
     {"re", nothingKnown},
     {"abc", nothingKnown},
-    {"inspect", nothingKnown},
+    {"inspect", inspectAttribute},
     {"pathlib", nothingKnown},
     {"packaging", nothingKnown},
     {"time", nothingKnown},

@@ -54,21 +54,31 @@ bool isPackage(const fs::path &folder) {
   return fs::exists(folder / "__init__.py", failed);
 }
 
-// The folders that modules are looked for in: that of the file, and for a file of packages the ones
-// that hold them, the outermost first: it names the file. Folders without `__init__.py` inside of a
-// package are parts of it, as Python has it.
-std::vector<fs::path> searchFolders(const fs::path &file) {
-  std::vector<fs::path> folders = {file.parent_path()};
+struct SearchFolders {
+  // That of the file, and for a file of packages the ones that hold them, the outermost first: it
+  // names the file. Folders without `__init__.py` inside of a package are parts of it, as Python
+  // has it.
+  std::vector<fs::path> folders;
+  // Packages that the file lies in and that lie in another one, by absolute paths, the innermost
+  // first. Programs carry copies of whole packages so, whose modules name each other as if theirs
+  // were the outermost.
+  std::vector<fs::path> carried;
+};
+
+SearchFolders searchFolders(const fs::path &file) {
+  SearchFolders found{{file.parent_path()}, {}};
   std::error_code failed;
   // Of the file: nothing is absolute of a folder without a name, where a file is named alone.
   fs::path absolute = fs::absolute(file, failed).lexically_normal().parent_path();
   for (fs::path at = absolute; !failed && at != at.root_path(); at = at.parent_path())
-    if (isPackage(at) && !isPackage(at.parent_path()))
-      folders.insert(folders.begin() + 1, fs::proximate(at.parent_path(), failed));
-  return folders;
+    if (isPackage(at) && isPackage(at.parent_path()))
+      found.carried.push_back(at);
+    else if (isPackage(at))
+      found.folders.insert(found.folders.begin() + 1, fs::proximate(at.parent_path(), failed));
+  return found;
 }
 
-std::shared_ptr<const emit::SourceUnit> findModule(const std::vector<fs::path> &folders,
+std::shared_ptr<const emit::SourceUnit> findModule(const SearchFolders &search,
                                                    const std::string &name) {
   fs::path relative;
   std::string part;
@@ -82,6 +92,10 @@ std::shared_ptr<const emit::SourceUnit> findModule(const std::vector<fs::path> &
     relative /= part;
     part.clear();
   }
+  std::vector<fs::path> folders = search.folders;
+  for (const fs::path &package : search.carried)
+    if (std::error_code failed; package.filename() == *relative.begin())
+      folders.push_back(fs::proximate(package.parent_path(), failed));
   for (const fs::path &folder : folders) {
     fs::path file = folder / relative;
     std::error_code failed;
@@ -108,10 +122,10 @@ Result<std::shared_ptr<const emit::SourceUnit>> readUnit(const fs::path &path) {
   unit->text = std::move(*text);
   unit->file = path.generic_string();
   // A file of a package is known by its dotted name, so that its relative imports resolve.
-  std::vector<fs::path> folders = searchFolders(path);
-  if (folders.size() > 1) {
+  SearchFolders search = searchFolders(path);
+  if (search.folders.size() > 1) {
     std::error_code failed;
-    fs::path relative = fs::proximate(path, folders[1], failed);
+    fs::path relative = fs::proximate(path, search.folders[1], failed);
     std::string name;
     for (const fs::path &part : relative)
       name += (name.empty() ? "" : ".") + (part.extension() == ".py" ? part.stem() : part).string();
@@ -119,7 +133,7 @@ Result<std::shared_ptr<const emit::SourceUnit>> readUnit(const fs::path &path) {
       name.resize(name.size() - 9);
     unit->module = name;
   }
-  unit->resolver = [folders](const std::string &name) { return findModule(folders, name); };
+  unit->resolver = [search](const std::string &name) { return findModule(search, name); };
   return std::shared_ptr<const emit::SourceUnit>(std::move(unit));
 }
 

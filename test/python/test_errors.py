@@ -224,6 +224,11 @@ class Errors(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, r"launched with a grid, as in `kernel\[grid\]\(...\)`"):
             kernel(np.zeros(4, "f4"), 4)
 
+    def test_a_list_where_memory_is_meant(self):
+        x = np.zeros(128, "f4")
+        with self.assertRaisesRegex(triton.CompilationError, r"(?s)hint: .*argument `y` of `add` is a list.*a tensor or an array"):
+            add[(1, )](x, [1.0] * 128, x, 100)
+
     def test_functions_that_are_no_kernels(self):
         async def later(x):
             pass

@@ -228,6 +228,11 @@ class Tensors(unittest.TestCase):
         self.assertTrue(torch.equal(y, (x * x).detach()))
         self.assertTrue(torch.equal(squared(x.detach()[1:]), (x * x).detach()[1:]))
 
+    def test_a_tensor_where_a_number_is_meant(self):
+        x = torch.ones(100)
+        with self.assertRaisesRegex(triton.CompilationError, r"(?s)hint: .*argument `n` of `square` is an array of no dimensions.*`.item\(\)`"):
+            square[(1, )](x, x, torch.tensor(100), BLOCK=128)
+
     def test_autograd(self):
         class Square(torch.autograd.Function):
             @staticmethod

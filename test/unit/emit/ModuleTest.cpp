@@ -40,6 +40,23 @@ protected:
   std::set<Fact> facts;
 };
 
+TEST_F(ModuleTest, ParametersOfFunctions) {
+  const std::string head = "import inspect\nimport triton\nimport triton.language as tl\n";
+  auto of = [&](const std::string &expression) { return value(head + "x = " + expression, "x"); };
+  EXPECT_EQ(of("'input_precision' in inspect.signature(tl.dot).parameters"), "True");
+  EXPECT_EQ(of("'_semantic' in inspect.signature(tl.load).parameters.keys()"), "True");
+  EXPECT_EQ(of("'_builder' in inspect.signature(tl.load).parameters"), "False");
+  EXPECT_EQ(value(head + "@triton.jit\ndef f(a, /, b, *rest, c: tl.constexpr = 1):\n    pass\n"
+                         "x = list(inspect.signature(f).parameters)",
+                  "x"),
+            "['a', 'b', 'rest', 'c']");
+  // What is no function known here stays unknown, and with it what depends on it.
+  EXPECT_EQ(
+      value(head + "if 'a' in inspect.signature(print).parameters:\n    x = 1\nelse:\n    x = 2",
+            "x"),
+      "unusable: UnknownDefinition");
+}
+
 TEST_F(ModuleTest, Arithmetic) {
   EXPECT_EQ(value("x = -7 // 2, -7 % 3, 7 % -3, 2 ** 100", "x"),
             "(-4, 2, -2, 1267650600228229401496703205376)");
