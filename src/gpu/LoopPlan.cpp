@@ -363,15 +363,8 @@ unsigned LoopPlan::programs(unsigned slots) {
 //   grouped weight gradients, 64 x 64 sums of 8 KiB a step, one or two steps: 105 us, 122 with a
 //   slot more
 bool LoopPlan::wantsSlotMore() {
-<<<<<<< HEAD
   constexpr uint64_t enough = 64 << 10; // bytes under way on a multiprocessor
-  auto programs = [&](unsigned slots) {
-    return target::occupancy(chip, warps, 0, residentBytes + slots * slotBytes).blocks;
-  };
-  if (residentBytes + (slots + 1) * slotBytes > limit)
-=======
   if (residentBytes + (slots + 1) * slotBytes > limit || stepsOf(loop) == slots)
->>>>>>> wt/prod
     return false;
   unsigned now = programs(slots), then = programs(slots + 1);
   return then == now || (isOnlySums() && then * (slots - 1) > now * (slots - 2) &&
