@@ -5,21 +5,21 @@
 # RUN: nereid compile %s:matmul --signature "*fp16:16, *fp16:16, *fp32:16, i32:16" --target sm_90a --emit gpu --num-stages 1 | FileCheck %s --check-prefix=ONE
 # Products stay in flight into the next step. At a step's end all threads wait for the next step's copies, so the
 # products of the step before are done in all of them: copies take their slot. As they start only then, there is a slot
-# more than was asked for, where it leaves enough programs beside each other.
+# more than was asked for where few copies are under way (test/gpu/pipeline_loads.mlir); nine programs of 8 KiB a step are enough.
 import triton
 import triton.language as tl
 
 
-# CHECK: %[[A:.*]] = tilegpu.ring : <4, tensor<64x32xf16
-# CHECK: %[[B:.*]] = tilegpu.ring : <4, tensor<32x64xf16
-# CHECK-COUNT-3: tilegpu.commit_copies
-# CHECK: tilegpu.wait_copies 2
+# CHECK: %[[A:.*]] = tilegpu.ring : <3, tensor<64x32xf16
+# CHECK: %[[B:.*]] = tilegpu.ring : <3, tensor<32x64xf16
+# CHECK-COUNT-2: tilegpu.commit_copies
+# CHECK: tilegpu.wait_copies 1
 # CHECK: scf.for
 # CHECK-NOT: tile.load
 # CHECK: %[[TA:.*]] = tilegpu.read_slot %[[A]]
 # CHECK: %[[TB:.*]] = tilegpu.read_slot %[[B]]
 # CHECK: tile.dot %[[TA]], %[[TB]], {{.*}}tilegpu.pending = 1
-# CHECK-NEXT: tilegpu.wait_copies 1
+# CHECK-NEXT: tilegpu.wait_copies 0
 # CHECK: tilegpu.copy_async %[[A]]{{.*}} mask {{.*}} vector 8
 # CHECK: tilegpu.copy_async %[[B]]{{.*}} mask {{.*}} vector 8
 # CHECK: tilegpu.commit_copies
@@ -30,11 +30,11 @@ import triton.language as tl
 # CHECK: tilegpu.drain %[[A]], %[[B]]
 
 # Two pieces of 16 bytes a thread of each operand and step.
-# PTX-COUNT-12: cp.async.cg.shared.global
-# PTX: cp.async.wait_group 2;
+# PTX-COUNT-8: cp.async.cg.shared.global
+# PTX: cp.async.wait_group 1;
 # PTX: L__BB0_2:
 # PTX: wgmma.wait_group.sync.aligned 1;
-# PTX: cp.async.wait_group 1;
+# PTX: cp.async.wait_group 0;
 # PTX-NOT: fence.proxy.async
 # PTX: bar.sync
 # PTX-COUNT-4: cp.async.cg.shared.global
