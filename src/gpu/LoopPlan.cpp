@@ -355,10 +355,10 @@ unsigned LoopPlan::programs(unsigned slots) {
 }
 
 // Behind one barrier with the wait for the next step's copies those of one step less are under way
-// than behind two. A slot more makes up for that, if it leaves as many programs beside each other;
-// or, where nothing but sums is computed, if so many that more copies are under way in all, and
-// those of less slots are no more than memory asks for. Beyond that programs are worth more: they
-// cover for the start and the end of each other.
+// than behind two. A slot more makes up for that, if there is a step for it and it leaves as many
+// programs beside each other; or, where nothing but sums is computed, if so many that more copies
+// are under way in all, and those of less slots are no more than memory asks for. Beyond that
+// programs are worth more: they cover for the start and the end of each other.
 //
 //   grouped weight gradients, 64 x 64 sums of 8 KiB a step, one or two steps: 105 us, 122 with a
 //   slot more

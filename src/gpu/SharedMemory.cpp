@@ -75,12 +75,15 @@ std::optional<uint64_t> RegisterEmitter::besideLast(uint64_t bytes) const {
   return start;
 }
 
+// What `barrier` makes.
+static bool isBarrier(Operation *op) { return isa<NVVM::Barrier0Op, NVVM::SyncWarpOp>(op); }
+
 // True if all threads have just met: nothing behind that touches memory.
 static bool haveMet(OpBuilder &b) {
   Block *block = b.getInsertionBlock();
   for (auto at = b.getInsertionPoint(); at != block->begin();) {
     Operation *op = &*--at;
-    if (isa<NVVM::Barrier0Op, NVVM::SyncWarpOp>(op))
+    if (isBarrier(op))
       return true;
     if (op->getNumRegions() || !isMemoryEffectFree(op))
       return false;
@@ -165,7 +168,7 @@ void RegisterEmitter::noteWritten(Value tile, unsigned major, Value base) {
 // True if all threads meet in a step before the op.
 static bool isBehindBarrier(Operation *op) {
   for (Operation *before = op->getPrevNode(); before; before = before->getPrevNode())
-    if (isa<NVVM::Barrier0Op, NVVM::SyncWarpOp>(before))
+    if (isBarrier(before))
       return true;
   return false;
 }

@@ -1,5 +1,7 @@
 #include "transforms/FoldCounters.h"
 
+#include "transforms/Comparisons.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -36,21 +38,6 @@ std::optional<bool> always(Predicate predicate, std::optional<int64_t> least,
     return choose(false, isAbove || isBelow);
   default:
     return {};
-  }
-}
-
-Predicate turned(Predicate predicate) {
-  switch (predicate) {
-  case Predicate::sge:
-    return Predicate::sle;
-  case Predicate::sgt:
-    return Predicate::slt;
-  case Predicate::sle:
-    return Predicate::sge;
-  case Predicate::slt:
-    return Predicate::sgt;
-  default:
-    return predicate;
   }
 }
 

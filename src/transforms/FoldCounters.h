@@ -14,8 +14,9 @@ namespace nereid::transforms {
 ///   for i in range(0, n):           for i in range(0, n):
 ///     if i >= 0: s += dot(a, b)  =>   s += dot(a, b)
 ///
-/// Runs in front of `CountTrips`, behind which a variable may be computed, and of the
-/// canonicalizer, which folds the branches.
+/// Branches whose conditions are known then give way to what they do: passes in front of the
+/// canonicalizer look at the products of a step. Runs in front of `CountTrips`, behind which a
+/// variable may be computed.
 std::unique_ptr<mlir::Pass> createFoldCountersPass();
 
 } // namespace nereid::transforms

@@ -40,9 +40,10 @@ void loadNumber(tile::LoadOp load) {
 
 struct LoadUniform : PassWrapper<LoadUniform, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LoadUniform)
-  StringRef getArgument() const override { return "load-uniform"; }
-  StringRef getDescription() const override {
-    return "Load a number where all elements of a tile come from one address";
+
+  StringRef getArgument() const final { return "tile-load-uniform"; }
+  StringRef getDescription() const final {
+    return "a number is loaded where all elements of a tile come from one address";
   }
   void runOnOperation() override {
     getOperation().walk([](FunctionOpInterface function) {

@@ -7,6 +7,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
+#include "transforms/Comparisons.h"
 
 using namespace mlir;
 
@@ -108,22 +109,6 @@ std::optional<int64_t> distanceFrom(Value base, Value value) {
   return !number || isa<arith::AddIOp>(op) ? number : std::optional(-*number);
 }
 
-// The predicate of `b ? a`.
-P turnedRound(P predicate) {
-  switch (predicate) {
-  case P::slt:
-    return P::sgt;
-  case P::sle:
-    return P::sge;
-  case P::sgt:
-    return P::slt;
-  case P::sge:
-    return P::sle;
-  default:
-    return predicate;
-  }
-}
-
 // What a comparison of the loop's variable with its end says of the last step and of all others. In
 // the last one the variable is at most `step` below the end, in the others more.
 Branch saysLast(scf::IfOp branch, scf::ForOp loop, int64_t step) {
@@ -140,27 +125,23 @@ Branch saysLast(scf::IfOp branch, scf::ForOp loop, int64_t step) {
   if (!place || !end) {
     place = distanceFrom(loop.getInductionVar(), compare.getRhs());
     end = distanceFrom(loop.getUpperBound(), compare.getLhs());
-    predicate = turnedRound(predicate);
+    predicate = turned(predicate);
   }
   if (!place || !end)
     return {branch};
-  // variable PREDICATE end + beyond
+  // variable PREDICATE end + beyond: `>=` and `<` are `>` and `<=` of one less.
   int64_t beyond = *end - *place;
+  bool isEquality = llvm::is_contained({P::eq, P::ne}, predicate);
+  if (llvm::is_contained({P::sge, P::slt}, predicate))
+    --beyond;
+  else if (!isEquality && !llvm::is_contained({P::sgt, P::sle}, predicate))
+    return {branch};
   bool negated = llvm::is_contained({P::slt, P::sle, P::ne}, predicate) != bool(opposite);
-  if (predicate == P::sge || predicate == P::slt)
-    --beyond; // of `>` and `<=`
   Branch says = {branch};
-  if (llvm::is_contained({P::eq, P::ne}, predicate)) {
-    if (beyond >= -step)
-      says.staying = negated;
-    if (step == 1 && beyond == -1)
-      says.taken = !negated;
-  } else if (llvm::is_contained({P::sgt, P::sge, P::slt, P::sle}, predicate)) {
-    if (beyond >= -step - 1)
-      says.staying = negated;
-    if (beyond == -step - 1)
-      says.taken = !negated;
-  }
+  if (beyond >= (isEquality ? -step : -step - 1))
+    says.staying = negated;
+  if (isEquality ? step == 1 && beyond == -1 : beyond == -step - 1)
+    says.taken = !negated;
   return says;
 }
 

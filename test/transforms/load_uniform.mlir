@@ -1,4 +1,4 @@
-// RUN: nereid-opt %s --load-uniform | FileCheck %s
+// RUN: nereid-opt %s --tile-load-uniform | FileCheck %s
 
 // One page for all tokens of a step: its number is loaded as a number.
 // CHECK-LABEL: func.func @page
