@@ -507,13 +507,12 @@ Code cuLibraryLoadData(Library *library, const void *code, int *, void **, unsig
   }
   // The driver's own: launches may still be queued when a program lets go of it.
   static auto &libraries = *new std::vector<std::unique_ptr<Loaded>>;
+  // Compiling threads load side by side.
+  std::lock_guard lock(mutex);
   libraries.push_back(std::make_unique<Loaded>(kernel));
-  {
-    std::lock_guard lock(mutex);
-    for (const auto &[name, variable] : kernel->globals)
-      memory[DevicePointer(reinterpret_cast<uintptr_t>(variable.memory.get()))] = {
-          variable.bytes, deviceOf(current())};
-  }
+  for (const auto &[name, variable] : kernel->globals)
+    memory[DevicePointer(reinterpret_cast<uintptr_t>(variable.memory.get()))] = {
+        variable.bytes, deviceOf(current())};
   return *library = reinterpret_cast<Library>(libraries.back().get()), sticky;
 }
 Code cuLibraryGetKernel(Kernel *kernel, Library library, const char *name) {

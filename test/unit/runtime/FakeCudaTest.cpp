@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <thread>
 
 using namespace nereid;
 using namespace nereid::runtime;
@@ -89,6 +90,31 @@ TEST_F(FakeCuda, RefusesWhatDoesNotFit) {
       "Fake GPU has 232448",
       "cannot launch `kernel` on cuda:0: 1024 threads a program, and with 128 registers "
       "a thread at most 512 fit");
+}
+
+// Kernels of a folder are compiled and loaded side by side.
+TEST_F(FakeCuda, LoadsFromSeveralThreads) {
+  auto body = [](Result<Device *> gpu) -> std::vector<std::string> {
+    std::string code = ".version 8.0\n.target sm_80\n.address_size 64\n"
+                       ".visible .entry kernel(.param .u64 first)\n{\n ret;\n}\n";
+    constexpr int each = 100;
+    std::vector<std::shared_ptr<LoadedKernel>> kernels[8];
+    std::vector<std::jthread> threads;
+    for (auto &mine : kernels)
+      threads.emplace_back([&mine, &code, gpu] {
+        for (int i = 0; i < each; ++i)
+          if (auto loaded = (*gpu)->load(test::makePtxArtifact(code)))
+            mine.push_back(*loaded);
+      });
+    threads.clear();
+    std::vector<std::string> said;
+    for (auto &mine : kernels) {
+      said.push_back(mine.size() == each ? "" : "a thread loaded too few");
+      said.push_back(whatOf(launchOne((*gpu)->defaultStream(), *mine.back())));
+    }
+    return said;
+  };
+  EXPECT_MESSAGES("runs", body, "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "");
 }
 
 TEST_F(FakeCuda, KeepsDevicesAndContextsApart) {
