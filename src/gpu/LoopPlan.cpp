@@ -168,6 +168,66 @@ bool LoopPlan::isSlot(tile::DotOp dot, unsigned number) {
          llvm::any_of(residents, [&, tile = operand](Resident &r) { return r.tile == tile; });
 }
 
+// The tile that becomes the right operand of `dot`, perhaps transposed, if steps compute it for
+// this product alone, and the instruction may read it as it would be written.
+Value LoopPlan::computedRight(tile::DotOp dot) {
+  auto source = untransposed(dot.getRhs());
+  Operation *op = source ? source->first.getDefiningOp() : nullptr;
+  if (!op || op->getBlock() != &body || isa<tile::LoadOp, tile::DescLoadOp, ConvertLayoutOp>(op))
+    return {};
+  for (Value tile = dot.getRhs();; tile = tile.getDefiningOp()->getOperand(0)) {
+    if (!tile.hasOneUse())
+      return {};
+    if (tile == source->first)
+      break;
+  }
+  auto type = cast<RankedTensorType>(source->first.getType());
+  SharedOperand shared(type);
+  bool fits = tile::bytesInMemory(type.getElementType()) == 2 &&
+              readsInPlace(dot, 1, source->second ? shared.transposed() : shared);
+  return fits ? source->first : Value();
+}
+
+// Where a loop only adds products up of which steps compute right operands (weights of a few bits
+// that become halves), those are written to two places in turn: while the tensor cores multiply by
+// one, the next step computes the other. With one place each step would wait for its product first.
+// Only where shared memory has room for as many programs as with one.
+void LoopPlan::findWritten() {
+  constexpr unsigned besideSums = 32; // registers, at least
+  SmallVector<Written> found;
+  uint64_t bytes = 0, most = 0;
+  unsigned registers = besideSums;
+  for (tile::DotOp dot : dots) {
+    auto sum = dyn_cast<BlockArgument>(dot.getAcc());
+    if (!isWgmma(dot) || !dot->hasOneUse() || *dot->user_begin() != body.getTerminator() || !sum ||
+        !sum.hasOneUse() || !isSlot(dot, 0))
+      return;
+    registers += registersOf(layoutOf(dot.getType()));
+    if (isSlot(dot, 1))
+      continue;
+    Value tile = computedRight(dot);
+    if (!tile)
+      return;
+    found.push_back({tile, {}});
+    bytes += bytesOfSlot(tile.getType());
+    most = std::max(most, bytesOfSlot(tile.getType()));
+  }
+  auto programsWith = [&](uint64_t more) {
+    uint64_t all = residentBytes + slots * slotBytes + more;
+    return isAlone ? 1 : target::occupancy(chip, warps, registers, all).blocks;
+  };
+  bytes *= writtenPlaces;
+  if (residentBytes + slots * slotBytes + bytes > limit || programsWith(bytes) < programsWith(most))
+    return;
+  written = std::move(found);
+  residentBytes += bytes;
+}
+
+bool LoopPlan::isWritten(tile::DotOp dot) {
+  auto source = untransposed(dot.getRhs());
+  return source && llvm::any_of(written, [&](Written &one) { return one.tile == source->first; });
+}
+
 // Products of which only the next step wants the sum stay in flight: nobody touches the sum's
 // registers before, and the operands lie in slots or in registers.
 void LoopPlan::findFlying() {
@@ -180,7 +240,7 @@ void LoopPlan::findFlying() {
 // reads while it runs on, the code of a step takes care (`RegisterEmitter::readsScratch`).
 bool LoopPlan::isCarriedSum(tile::DotOp dot, bool mayWrite) {
   if (!isWgmma(dot) || !dot->hasOneUse() || *dot->user_begin() != body.getTerminator() ||
-      !isSlot(dot, 1))
+      !(isSlot(dot, 1) || isWritten(dot)))
     return false;
   auto fragments = fragmentsOf(dot, true, warps);
   return mayWrite || isSlot(dot, 0) ||
@@ -465,12 +525,14 @@ void LoopPlan::chooseDepth() {
     if (residentBytes + stages * slotBytes <= limit) {
       slots = isLongStep(stages) ? 2 : stages;
       distance = slots - 1;
-      if (distance > 1)
+      if (distance > 1) {
+        findWritten();
         findFlying();
+      }
       findTurns();
       findDelayed();
       findLater();
-      waitsAtEnd = !flying.empty() && !isAllBulk && !isLongSum();
+      waitsAtEnd = !flying.empty() && !isAllBulk && (!written.empty() || !isLongSum());
       if (waitsAtEnd && wantsSlotMore()) {
         ++slots;
         ++distance;

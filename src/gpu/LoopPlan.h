@@ -33,6 +33,14 @@ protected:
     bool isLater = false; ///< waited for by itself, in front of the second product
   };
 
+  /// A right operand that steps compute. It is written to places of its own in turn, so that the
+  /// product which reads it runs on while the next step computes another one.
+  struct Written {
+    mlir::Value tile;
+    mlir::Value ring;
+  };
+  static constexpr unsigned writtenPlaces = 2;
+
   /// A carried sum of which the product is still in flight when a step begins.
   bool isFlying(mlir::BlockArgument sum);
   bool mayGoAhead(tile::LoadOp load);
@@ -47,10 +55,11 @@ protected:
   llvm::SmallVector<tile::DotOp> dots;
   llvm::SmallVector<Copy> copies;
   llvm::SmallVector<Resident> residents;
+  llvm::SmallVector<Written> written;
   StepSlice slice;                                 ///< what gives the copies' addresses and masks
   llvm::SmallDenseSet<mlir::BlockArgument> summed; ///< memory that steps add to
   llvm::SmallDenseSet<mlir::BlockArgument> stored; ///< and that they store to
-  uint64_t residentBytes = 0, slotBytes = 0;
+  uint64_t residentBytes = 0, slotBytes = 0; ///< of what stays through all steps, and of a step
   unsigned slots = 0, distance = 0;
   /// Of rings of one slot: when step i + 1 may fill it again. First what steps wait for, then what
   /// is waited for later.
@@ -73,6 +82,9 @@ private:
   void findCopies(const analysis::AxisAnalysis &axes);
   bool addToSlice(mlir::Operation *load);
   bool isSlot(tile::DotOp dot, unsigned number);
+  mlir::Value computedRight(tile::DotOp dot);
+  void findWritten();
+  bool isWritten(tile::DotOp dot);
   void findFlying();
   bool isCarriedSum(tile::DotOp dot, bool mayWrite = false);
   void findDelayed();

@@ -179,6 +179,8 @@ private:
     }
     for (Copy &copy : copies)
       rings.push_back(copy.ring = ringOf(copy.load->getResult(0).getType(), slots));
+    for (Written &one : written)
+      rings.push_back(one.ring = ringOf(one.tile.getType(), writtenPlaces));
     if (hasBulk)
       for (Value *made : {&arrivals, &laterArrivals})
         if (made == &arrivals || llvm::any_of(copies, [](Copy &copy) { return copy.isLater; }))
@@ -237,6 +239,8 @@ private:
       goesOn.push_back(zero); // the slot
     if (hasBulk)
       goesOn.push_back(zero); // its phase
+    if (!written.empty())
+      goesOn.push_back(zero); // the place of what steps write
   }
 
   // Where no step runs, nothing else may write the sums of products that are in flight behind the
@@ -330,7 +334,8 @@ private:
       ahead.map(body.getArgument(i + 1), made.getRegionIterArg(next++));
     SmallVector<Value> at;
     if (tiles) {
-      unsigned count = made.getNumRegionIterArgs() - next - (hasBulk ? 2 : 1);
+      unsigned count =
+          made.getNumRegionIterArgs() - next - (hasBulk ? 2 : 1) - (written.empty() ? 0 : 1);
       llvm::append_range(at, made.getRegionIterArgs().slice(next, count));
       next += count;
     }
@@ -349,6 +354,8 @@ private:
         b.create<WaitBulkOp>(loc, arrivals, slot, phase);
       }
     }
+    if (!written.empty())
+      place = made.getRegionIterArg(next++);
     auto copyAhead = [&] {
       if (startsAll) { // what is waited for is counted by groups
         b.create<CommitCopiesOp>(loc);
@@ -385,12 +392,15 @@ private:
     }
     emitRest(rest, slot, phase, fillAgain, copyAhead);
     if (!flying.empty()) {
-      if (waitsAtEnd)
+      if (waitsAtEnd) {
         b.create<WaitCopiesOp>(loc, distance - 2);
-      else if (isAllBulk)
-        freeSlot();
-      else if (!startsAll)
-        b.create<tile::BarrierOp>(loc);
+      } else {
+        if (isAllBulk)
+          freeSlot();
+        // What steps write, the step after the next overwrites.
+        if (!written.empty() || !(isAllBulk || startsAll))
+          b.create<MeetOp>(loc);
+      }
       copyAhead();
     }
 
@@ -410,6 +420,8 @@ private:
       results.push_back(b.create<arith::XOrIOp>(
           loc, phase, b.create<arith::ExtUIOp>(loc, b.getI32Type(), wraps)));
     }
+    if (place)
+      results.push_back(b.create<arith::XOrIOp>(loc, place, later.number(b.getI32Type(), 1)));
     b.create<scf::YieldOp>(loc, results);
   }
 
@@ -422,6 +434,11 @@ private:
     Value over =
         b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::uge, sum, later.number(i32, slots));
     return b.create<arith::SelectOp>(loc, over, back, sum);
+  }
+
+  Value writtenInTurn(Written &one, Value tile) {
+    b.create<WriteSlotOp>(tile.getLoc(), one.ring, place, tile);
+    return b.create<ReadSlotOp>(tile.getLoc(), tile.getType(), one.ring, place);
   }
 
   // How many products may still be in flight where those of `release` are done; none where all of
@@ -489,6 +506,9 @@ private:
       Operation *copy = b.clone(op, rest);
       for (auto [i, value] : fixed)
         copy->setOperand(i, value);
+      for (Written &one : written)
+        if (one.tile.getDefiningOp() == &op)
+          rest.map(one.tile, writtenInTurn(one, rest.lookup(one.tile)));
       if (!dot)
         continue;
       if (fillsBehindReads) {
@@ -546,6 +566,7 @@ private:
   llvm::SmallDenseSet<unsigned> liveArgs;
   SmallVector<Value> rings;
   Value zero;                    // i32
+  Value place;                   // i32: of what a step writes; null where it writes nothing
   bool startsAll = false;        // steps have a slot each: all copies start before the first one
   Value any;                     // i1: a step runs; where the first copies are started step by step
   SmallVector<Value> firstAhead; // what the loop carries, in the step that the first one copies for

@@ -274,6 +274,10 @@ struct WaitCopiesRegisters : RegisterModel<WaitCopiesRegisters, WaitCopiesOp> {
   }
 };
 
+struct MeetRegisters : RegisterModel<MeetRegisters, MeetOp> {
+  void emitRegisters(Operation *, RegisterEmitter &e) const { e.barrier(); }
+};
+
 struct WriteSlotRegisters : RegisterModel<WriteSlotRegisters, WriteSlotOp> {
   void emitRegisters(Operation *op, RegisterEmitter &e) const {
     auto write = cast<WriteSlotOp>(op);
@@ -410,6 +414,7 @@ void registerRingRegisters(DialectRegistry &registry) {
     CopyAsyncOp::attachInterface<CopyAsyncRegisters>(*context);
     CommitCopiesOp::attachInterface<CommitCopiesRegisters>(*context);
     WaitCopiesOp::attachInterface<WaitCopiesRegisters>(*context);
+    MeetOp::attachInterface<MeetRegisters>(*context);
     WriteSlotOp::attachInterface<WriteSlotRegisters>(*context);
     ReadSlotOp::attachInterface<ReadSlotRegisters>(*context);
     DrainOp::attachInterface<DrainRegisters>(*context);

@@ -117,7 +117,7 @@ bool feedsProduct(Operation *load) {
       Operation *here = body.findAncestorOpInBlock(*user);
       if (!here || !seen.insert(here).second)
         continue;
-      if (isa<tile::DotOp>(here))
+      if (isa<tile::DotOp, WriteSlotOp>(here)) // what a step writes to a slot is an operand
         return true;
       work.push_back(here);
     }

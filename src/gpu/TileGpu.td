@@ -142,6 +142,10 @@ def TileGpu_WaitCopiesOp : TileGpu_Op<"wait_copies"> {
   let arguments = (ins I32Attr:$pending);
   let assemblyFormat = "$pending attr-dict";
 }
+def TileGpu_MeetOp : TileGpu_Op<"meet"> {
+  let summary = "All threads wait for each other: what they read of slots may be overwritten";
+  let assemblyFormat = "attr-dict";
+}
 def TileGpu_WriteSlotOp : TileGpu_Op<"write_slot"> {
   let summary = "Put a tile into a slot, for all threads to read";
   let arguments = (ins TileGpu_Ring:$ring, I32:$slot, AnyRankedTensor:$tile);

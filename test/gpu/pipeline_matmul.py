@@ -74,7 +74,7 @@ def matmul(a_ptr, b_ptr, c_ptr, K):
 # LARGE: scf.for
 # LARGE-NEXT: tilegpu.wait_copies 1
 # LARGE: tile.dot {{.*}}tilegpu.pending = 1
-# LARGE-NEXT: tile.barrier
+# LARGE-NEXT: tilegpu.meet
 # LARGE: tilegpu.copy_async
 # LARGE: scf.yield
 @triton.jit
