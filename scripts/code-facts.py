@@ -90,7 +90,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--bin", default="build/release/bin")
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--jobs", type=int, default=int(os.environ.get("JOBS", os.cpu_count())))
     parser.add_argument("folders", nargs="*", help="names of kernel folders; by default all")
     options = parser.parse_args()
     nereid = pathlib.Path(options.bin) / "nereid"

@@ -193,7 +193,7 @@ def main():
                                steps={step: [0, 0] for step in STEPS}, reasons=collections.Counter(),
                                skipped=collections.Counter())
         jobs += [(package, *job) for job in jobsOf(nereid, folder, launches, assembler, options)]
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("JOBS", os.cpu_count()))) as pool:
         for (package, steps, name, _), outcome in zip(jobs, pool.map(lambda job: guarded(job[3]), jobs)):
             for step, why in outcome if isinstance(outcome, list) else [(step, outcome) for step in steps]:
                 if isinstance(why, Skipped):

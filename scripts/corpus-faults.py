@@ -140,7 +140,7 @@ def main():
     if not binary.exists():
         result["skipped"] = len(jobs)
         jobs = []
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("JOBS", os.cpu_count()))) as pool:
         for (name, _), why in zip(jobs, pool.map(lambda job: job[1](), jobs)):
             result["passed" if why is None else "failed"] += 1
             if why:

@@ -107,7 +107,7 @@ def main():
                     jobs.append((nereid, where, words))
         except ValueError as error:
             failures.append(str(error) if lesson.name in str(error) else f"{lesson.name}: {error}")
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("JOBS", os.cpu_count()))) as pool:
         for problem in pool.map(lambda job: run(*job), jobs):
             if problem:
                 failures.append(problem)

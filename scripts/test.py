@@ -4,12 +4,13 @@
 With --device only what runs there: tests of unit programs that need it, lit tests of launches, every kernel folder, the Python package.
 Where there is no compiler: `./dev test --pack FILE.tar.xz` here, then unpack it there and `python3 scripts/test.py --built --device cuda:0`.
 
-A suite is a function that returns a Count. What counts as one: a GoogleTest case, a lit test, a unittest
-method, a row of `nereid test`, a recorded launch of the corpus, the replay of a fuzz corpus, a fuzz run.
+A suite is a function that gives tasks, each of which gives a Count. What counts as one: a GoogleTest case, a lit test, a unittest
+method, a row of `nereid test`, a recorded launch of the corpus, the replay of a fuzz corpus, a fuzz run. The tasks of all suites share the
+cores, so that none waits for the last of a suite; JOBS says for how many cores, if not all.
 """
 import argparse
 import collections
-import concurrent.futures
+import functools
 import json
 import lzma
 import os
@@ -20,13 +21,18 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import threading
 import time
+import traceback
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LLVM = pathlib.Path("/usr/lib/llvm-19")
 # What --pack takes of LLVM's tools lies here.
 PACKED = ROOT / "build" / "packed"
 LIT = next((one for one in (LLVM / "build/utils/lit/lit.py", PACKED / "lit/lit.py") if one.exists()), LLVM / "build/utils/lit/lit.py")
+# Cores that the tasks share, and what a task with workers of its own takes of them.
+SLOTS = int(os.environ.get("JOBS", os.cpu_count()))
+HALF = max(1, SLOTS // 2)
 # Seconds for one GoogleTest binary, and for one fuzz target beyond its own run.
 UNIT_LIMIT = 900
 SANITIZED_LIMIT = 120
@@ -89,23 +95,76 @@ def configure(preset, *settings):
             raise SystemExit(f"{output}\ncannot configure the build `{preset}`")
 
 
-def build(preset):
+def build(preset, targets=(), jobs=SLOTS):
     """Build all that can be built; a failure counts as one failed test, and the suites run all the same."""
     started, count = time.time(), Count()
-    command = ["ninja", "-C", f"build/{preset}", "-k", "0", "-j", os.environ.get("JOBS", str(os.cpu_count()))]
-    code, output = run(command, 3600)
+    code, output = run(["ninja", "-C", f"build/{preset}", "-k", "0", "-j", jobs, *targets], 3600)
     if code != 0:
         failures = re.findall(r"^FAILED: .*?(?=^\[\d+/\d+\]|\Z)", output, re.M | re.S)
-        count.fail("the build:\n" + "\n".join(tail(one, 30) for one in failures[:5]))
+        count.fail(f"the build `{preset}`:\n" + "\n".join(tail(one, 30) for one in failures[:5]))
     if "no work to do" not in output:
         say(f"{'build:':10}{preset}, {time.time() - started:.0f} s")
     return count
 
 
+# --- tasks ------------------------------------------------------------------------------------------
+
+
+class Task:
+    """A part of a suite: `call(*given)` makes its Count. The costly begin first; `cost` is in seconds, by a clean run on two cores, and need not be
+    exact. `width` is how many cores it keeps busy by itself; `after`, a task without which it can't begin, and is left out if that one failed."""
+
+    def __init__(self, cost, call, *given, width=1, after=None):
+        self.cost, self.call, self.given, self.width, self.after = cost, call, given, width, after
+        self.isDone, self.seconds, self.count = False, 0.0, None
+
+    def run(self):
+        started = time.time()
+        try:
+            self.count = Count() if self.after and self.after.count.failed else self.call(*self.given)
+        except (Exception, SystemExit) as error:  # A fault of a task is one failure of its suite.
+            self.count = Count()
+            self.count.fail(str(error) if isinstance(error, SystemExit) else traceback.format_exc())
+        self.seconds = time.time() - started
+
+
+def work(suites, finished, slots=None):
+    """Runs the tasks of all suites, {name: tasks}, with `slots` cores. `finished(name, count, seconds)` hears of each suite once its last task is done,
+    in the order in which they end; its seconds are those of all its tasks."""
+    waiting = sorted((task for tasks in suites.values() for task in tasks), key=lambda task: -task.cost)
+    slots = slots or SLOTS
+    changed, left, free = threading.Condition(), dict(suites), slots
+
+    def width(task):
+        return min(task.width, slots)
+
+    def one(task):
+        nonlocal free
+        task.run()
+        with changed:
+            task.isDone, free = True, free + width(task)
+            changed.notify()
+
+    with changed:
+        while left:
+            for name in [name for name, tasks in left.items() if all(task.isDone for task in tasks)]:
+                total = Count()
+                for task in left[name]:
+                    total += task.count
+                finished(name, total, sum(width(task) * task.seconds for task in left.pop(name)))
+            ready = next((task for task in waiting if width(task) <= free and (not task.after or task.after.isDone)), None)
+            if ready:
+                waiting.remove(ready)
+                free -= width(ready)
+                threading.Thread(target=one, args=(ready,)).start()
+            elif left:
+                changed.wait()
+
+
 # --- suites -----------------------------------------------------------------------------------------
 
 
-def suite_rooms(arguments):
+def rooms():
     count = Count()
     code, output = run([sys.executable, "scripts/check-rooms.py"], 60)
     if code == 0:
@@ -115,10 +174,14 @@ def suite_rooms(arguments):
     return count
 
 
-def unittest_file(path, python):
+def suite_rooms(arguments):
+    return [Task(1, rooms)]
+
+
+def unittest_file(path, python, **environment):
     """A file of unittest cases, in a process of its own."""
     count = Count()
-    code, output = run([python, path, "-v"], 600)
+    code, output = run([python, path, "-v"], 600, env={**os.environ, **environment})
     ran = re.search(r"^Ran (\d+) tests?", output, re.M)
     closing = re.search(r"^(?:OK|FAILED)(?: \((.*)\))?$", output, re.M)
     if not ran or not closing:
@@ -135,37 +198,36 @@ def unittest_file(path, python):
     return count
 
 
-def side_by_side(one, tasks, workers=os.cpu_count()):
-    """The counts of `one` of each task, as many at a time as there are cores."""
-    count = Count()
-    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        for part in pool.map(one, tasks):
-            count += part
-    return count
+# Files of unittest cases that take longer than most.
+LONG_FILES = {"test_install": 100, "test_triton_tests": 40, "test_ahead_of_time": 40, "test_headers": 30}
 
 
-def unittest_folder(folder, python=sys.executable):
-    return side_by_side(lambda path: unittest_file(path, python), sorted((ROOT / folder).glob("test_*.py")))
+def unittest_folder(folder, python=sys.executable, after=None, **environment):
+    one = functools.partial(unittest_file, **environment)
+    return [Task(LONG_FILES.get(path.stem, 5), one, path, python, after=after) for path in sorted((ROOT / folder).glob("test_*.py"))]
 
 
 def suite_scripts(arguments):
-    os.environ["NEREID_BUILD"] = f"build/{arguments.preset}"
-    return unittest_folder("test/scripts")
+    return unittest_folder("test/scripts", NEREID_BUILD=f"build/{arguments.preset}")
 
 
-def gtest(name, command, folder, limit=UNIT_LIMIT, shard=0, shards=1):
+def gtest(name, command, limit=UNIT_LIMIT, shard=0, shards=1):
     """One GoogleTest binary, or of its tests those that fall to a shard."""
     count = Count()
-    report = pathlib.Path(folder) / f"{name}.{shard}.json"
+    if not (ROOT / command[0]).exists():
+        count.fail(f"{name} was not built")
+        return count
     share = {"GTEST_TOTAL_SHARDS": str(shards), "GTEST_SHARD_INDEX": str(shard)}
-    code, output = run(command + [f"--gtest_output=json:{report}"], limit, env={**os.environ, **share})
-    if not report.exists():
+    with tempfile.TemporaryDirectory() as folder:
+        report = pathlib.Path(folder) / "report.json"
+        code, output = run(command + [f"--gtest_output=json:{report}"], limit, env={**os.environ, **share})
+        results = json.loads(report.read_text()) if report.exists() else None
+    if not results:
         # It died: what it said it passed has passed, and one test killed it.
         count.passed = len(re.findall(r"^\[       OK \] ", output, re.M))
         how = "ran too long" if code is None else f"died with exit code {code}"
         count.fail(f"{name} {how}\n{tail(output)}")
         return count
-    results = json.loads(report.read_text())
     for group in results["testsuites"]:
         for test in group["testsuite"]:
             if test.get("failures"):
@@ -180,67 +242,90 @@ def gtest(name, command, folder, limit=UNIT_LIMIT, shard=0, shards=1):
     return count
 
 
-def gtests(tests, limit=UNIT_LIMIT):
+def gtests(tests, limit=UNIT_LIMIT, after=None):
     """GoogleTest binaries, given as (name, command), each in as many shards as there are cores."""
-    shards, count = os.cpu_count(), Count()
-    for name, command in tests:
-        if not (ROOT / command[0]).exists():
-            count.fail(f"{name} was not built")
-    parts = [(name, command, shard) for name, command in tests if (ROOT / command[0]).exists() for shard in range(shards)]
-    with tempfile.TemporaryDirectory() as folder:
-        count += side_by_side(lambda part: gtest(part[0], part[1], folder, limit, part[2], shards), parts)
-    return count
+    return [Task(100 if name == "unit_engine" else 10, gtest, name, command, limit, shard, SLOTS, after=after)
+            for name, command in tests for shard in range(SLOTS)]
 
 
 # Of the unit programs, what runs on the device that NEREID_TEST_DEVICE names, or on any GPU.
 ON_DEVICE = "Cuda.*:LaunchCuda.*:*OnTheDeviceNamed"
 
 
+def unit_on_device(preset):
+    # One after the other: some fill the device's memory, one makes it fault.
+    count = Count()
+    for program in sorted((ROOT / "build" / preset / "bin").glob("unit_*")):
+        count += gtest(program.name, [str(program), f"--gtest_filter={ON_DEVICE}"])
+    return count
+
+
+def nothing_found(what):
+    count = Count()
+    count.fail(what)
+    return count
+
+
 def suite_unit(arguments):
     if arguments.device:
-        # One after the other: some fill the device's memory, one makes it fault.
-        count = Count()
-        with tempfile.TemporaryDirectory() as folder:
-            for program in sorted((ROOT / "build" / arguments.preset / "bin").glob("unit_*")):
-                count += gtest(program.name, [str(program), f"--gtest_filter={ON_DEVICE}"], folder)
-        return count
+        return [Task(1, unit_on_device, arguments.preset)]
     code, output = run(["ctest", "--test-dir", f"build/{arguments.preset}", "--show-only=json-v1"], 60)
     listed = output[output.index("{") :] if code == 0 and "{" in output else "{}"
     # A binary that was not built has no command yet.
     tests = [(one["name"], one.get("command", [f"build/{arguments.preset}/bin/{one['name']}"]))
              for one in json.loads(listed).get("tests", [])]
-    count = Count()
-    if not tests:
-        count.fail("no unit tests found")
-    count += gtests(tests)
-    return count
+    return gtests(tests) if tests else [Task(1, nothing_found, "no unit tests found")]
 
 
 # The rooms whose tests run under each sanitizer. They link no LLVM, so every instruction in them is watched.
 SANITIZED = {"tsan": ["runtime", "launch"], "asan": ["support", "syntax", "target", "runtime", "launch"]}
 
 
+def sanitized_targets(preset, arguments):
+    """What the chosen suites need of a sanitized build."""
+    import fuzz
+
+    rooms = SANITIZED[preset] if "sanitizers" in arguments.chosen else []
+    targets = fuzz.targets() if preset == "asan" and "fuzz" in arguments.chosen else []
+    return [f"unit_{room}" for room in rooms] + [f"fuzz_{target}" for target in targets]
+
+
+def sanitized_build(preset, arguments):
+    """The task that builds a sanitized preset, one for all suites; its failure counts for the first of them."""
+    def make():
+        configure(preset, "NEREID_TESTS=ON", *(["NEREID_FUZZ=ON"] if preset == "asan" else []))
+        return build(preset, sanitized_targets(preset, arguments), HALF)
+
+    if preset not in arguments.builds:
+        arguments.builds[preset] = Task(600 if preset == "asan" else 200, make, width=HALF)
+    return arguments.builds[preset]
+
+
 def suite_sanitizers(arguments):
     """Unit tests of rooms without LLVM: for races where there are threads, for addresses everywhere."""
-    count = Count()
+    tasks = []
     for preset, rooms in SANITIZED.items():
-        configure(preset, "NEREID_TESTS=ON")
+        made = sanitized_build(preset, arguments)
         names = [f"unit_{room}" for room in rooms]
-        code, output = run(["ninja", "-C", f"build/{preset}", "-j", os.environ.get("JOBS", str(os.cpu_count())), *names], 1800)
-        if code != 0:
-            count.fail(f"the build `{preset}`:\n{tail(output)}")
-            continue
-        part = gtests([(name, [f"build/{preset}/bin/{name}"]) for name in names], SANITIZED_LIMIT)
-        part.notes = [f"{preset}: {note}" for note in part.notes]
-        count += part
+        tests = gtests([(name, [f"build/{preset}/bin/{name}"]) for name in names], SANITIZED_LIMIT, after=made)
+        for task in tests:
+            task.call = functools.partial(named, f"{preset}: ", gtest)
+        tasks += [made, *tests]
+    return tasks
+
+
+def named(prefix, call, *given):
+    """The Count of a call, whose notes begin with `prefix`."""
+    count = call(*given)
+    count.notes = [prefix + note for note in count.notes]
     return count
 
 
-def suite_lit(arguments):
+def lit(arguments, workers):
     count = Count()
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "lit.json"
-        command = [sys.executable, LIT, "-q", "-j", os.cpu_count(), "-o", report, "--no-progress-bar",
+        command = [sys.executable, LIT, "-q", "-j", workers, "-o", report, "--no-progress-bar",
                    "--order=lexical", "-v", f"-Dbuild=build/{arguments.preset}"]
         only = arguments.filter or (r"run/" if arguments.device else None)
         if only:
@@ -263,6 +348,11 @@ def suite_lit(arguments):
         if code != 0 and not count.failed:
             count.fail(f"lit: exit code {code}\n{tail(output)}")
     return count
+
+
+def suite_lit(arguments):
+    workers = SLOTS if arguments.device else HALF
+    return [Task(500, lit, arguments, workers, width=workers)]
 
 
 def suite_kernels(arguments):
@@ -296,11 +386,19 @@ def suite_kernels(arguments):
 
     if arguments.device:
         # References are computed on the host, a few folders at a time.
-        return side_by_side(lambda folder: one(folder, [arguments.device]), folders, max(1, os.cpu_count() // 4))
+        return [Task(10, one, folder, [arguments.device], width=4) for folder in folders]
     # The tuned target with each case, the others with one of each variant and dtype.
     chips = sorted(CHIPS, key=lambda chip: chip != "sm_90a")
-    return side_by_side(lambda task: one(*task), [(folder, []) for folder in folders] + [(folder, chips, "--few") for folder in folders])
 
+    def tasks(folder):
+        cost = LONG_FOLDERS.get(pathlib.Path(folder).name, 10)
+        return [Task(cost, one, folder, []), Task(cost, one, folder, chips, "--few")]
+
+    return [task for folder in folders for task in tasks(folder)]
+
+
+# Kernel folders that take longer than most.
+LONG_FOLDERS = {"flash_attention": 100, "matmul": 100, "paged_attention": 60, "grouped_gemm": 30}
 
 # Rows that the model of a GPU refutes, by what is wrong with them.
 REFUTED = {
@@ -326,13 +424,11 @@ def suite_model(arguments):
     """Kernel folders on the model of a GPU: their code for Hopper and for sm_80, executed instruction by instruction."""
     import kernel_tests
 
-    build, count = ROOT / "build" / arguments.preset, Count()
+    build = ROOT / "build" / arguments.preset
     if not (build / "fake_cuda" / "libcuda.so.1").exists():
-        count.fail("the model of a GPU was not built")
-        return count
+        return [Task(1, nothing_found, "the model of a GPU was not built")]
 
-    def one(task):
-        chip, folder, more = task
+    def one(chip, folder, more):
         part = Count()
         environment = kernel_tests.model_environment(str(build), str(ROOT), chip, ordered=folder.name not in UNORDERED)
         code, output = run([build / "bin" / "nereid", "test", folder, "--json", "--device", "cuda:0", *more], 1200, env=environment)
@@ -359,16 +455,15 @@ def suite_model(arguments):
         return part
 
     folders = sorted(spec.parent for spec in ROOT.glob("kernels/*/spec.py"))
-    tasks = [(chip, folder, more) for chip in MODEL_RUNS for folder in folders for more in MODEL_RUNS[chip].get(folder.name, [[]])]
-    # Those that take long come first.
-    tasks.sort(key=lambda task: task[1].name not in {"flash_attention", "matmul", "paged_attention"})
-    return side_by_side(one, tasks)
+    return [Task(LONG_FOLDERS.get(folder.name, 10), one, chip, folder, more)
+            for chip in MODEL_RUNS for folder in folders for more in MODEL_RUNS[chip].get(folder.name, [[]])]
 
 
 def counted(script, arguments, *words):
-    """A script that prints one JSON line of counts last."""
+    """A script that prints one JSON line of counts last, and keeps JOBS cores busy."""
     count = Count()
-    code, output = run([sys.executable, ROOT / "scripts" / script, "--bin", f"build/{arguments.preset}/bin", *words], 1800)
+    code, output = run([sys.executable, ROOT / "scripts" / script, "--bin", f"build/{arguments.preset}/bin", *words], 1800,
+                       env={**os.environ, "JOBS": str(HALF)})
     try:
         result = json.loads(output.strip().splitlines()[-1])
         count += Count(result["passed"], result["failed"], result.get("skipped", 0))
@@ -382,50 +477,54 @@ def counted(script, arguments, *words):
 
 def suite_faults(arguments):
     """Faults planted in our kernels, which `check` must find, and clean launches."""
-    return counted("corpus-faults.py", arguments)
+    return [Task(5, counted, "corpus-faults.py", arguments, width=HALF)]
 
 
 def suite_course(arguments):
     """Every command that a day or an exercise of the course tells a learner to run."""
-    return counted("course.py", arguments)
+    return [Task(100, counted, "course.py", arguments, width=HALF)]
 
 
 def suite_corpus(arguments):
     """Recorded launches of public kernels: all are compiled and assembled, one in four runs here, all by `./dev corpus`."""
-    return counted("corpus-ci.py", arguments, "--sample", "4")
+    return [Task(400, counted, "corpus-ci.py", arguments, "--sample", "4", width=HALF)]
 
 
 def suite_code(arguments):
     """What the code of the kernels is made of on sm_90a, with tuned.json, against the checked-in lists."""
-    return counted("code-facts.py", arguments)
+    return [Task(100, counted, "code-facts.py", arguments, width=HALF)]
 
 
 def suite_python(arguments):
     """The Python package of the build, with NumPy from the index and whatever else this machine's Python has."""
-    count = Count()
     folder = ROOT / ".cache" / "python-tests"
     python = os.environ.get("NEREID_TEST_PYTHON", sys.executable if arguments.built else folder / "bin" / "python")
-    if not pathlib.Path(python).exists():
+
+    def install():
+        count = Count()
         code, output = run([sys.executable, "-m", "venv", "--system-site-packages", folder], 120)
         if code == 0:
-            code, output = run([python, "-m", "pip", "install", "-q", "--retries", "1", "--disable-pip-version-check",
-                                "numpy"], 600)
+            code, output = run([python, "-m", "pip", "install", "-q", "--retries", "1", "--disable-pip-version-check", "numpy"], 600)
         if code != 0:
+            shutil.rmtree(folder, ignore_errors=True)
             count.fail(f"cannot install NumPy for the tests of the package\n{tail(output)}")
-            return count
+        return count
+
     package = ROOT / "build" / arguments.preset / "python"
     if not (package / "nereid" / "_C.abi3.so").exists():
-        count.skipped = 1
         say("the Python package was not built: there are no Python headers")
-        return count
-    os.environ["PYTHONPATH"] = str(package)
-    return unittest_folder("test/python", python)
+        return [Task(1, Count, 0, 0, 1)]
+    made = None if pathlib.Path(python).exists() else Task(100, install)
+    return ([made] if made else []) + unittest_folder("test/python", python, made, PYTHONPATH=str(package))
 
 
 def suite_lint(arguments):
     """clang-tidy over the rooms without LLVM; `./dev lint --all` reads the others too."""
-    configure("dev", "NEREID_TESTS=ON") # where each file has a command of its own
-    return counted("lint.py", arguments, "--low", "--bin", "build/dev/bin")
+    def one():
+        configure("dev", "NEREID_TESTS=ON") # where each file has a command of its own
+        return counted("lint.py", arguments, "--low", "--bin", "build/dev/bin")
+
+    return [Task(150, one, width=HALF)]
 
 
 def suite_fuzz(arguments):
@@ -433,12 +532,6 @@ def suite_fuzz(arguments):
 
     The search has a fixed seed, so that a change fails by what it does and not by chance; `./dev fuzz` searches anew."""
     import fuzz
-
-    count = Count()
-    targets = fuzz.targets()
-    if not targets:
-        return count
-    fuzz.build([f"fuzz_{target}" for target in targets])
 
     def one(target):
         part = Count()
@@ -450,7 +543,9 @@ def suite_fuzz(arguments):
                 part.fail(f"fuzz {target}, {name}: {'hangs' if code is None else f'exit code {code}'}\n{tail(output)}")
         return part
 
-    return side_by_side(one, targets)
+    made = sanitized_build("asan", arguments)
+    # Where the sanitizers run as well, the build is theirs.
+    return ([] if "sanitizers" in arguments.chosen else [made]) + [Task(15, one, target, after=made) for target in fuzz.targets()]
 
 
 SUITES = {
@@ -548,7 +643,8 @@ def main():
     wanted = arguments.suites or (DEVICE_SUITES if arguments.device else list(SUITES))
     if arguments.device and (others := set(wanted) - set(DEVICE_SUITES)):
         parser.error(f"{', '.join(sorted(others))} run on no device; those that do: {' '.join(DEVICE_SUITES)}")
-    chosen = [name for name in SUITES if name in wanted]
+    chosen = arguments.chosen = [name for name in SUITES if name in wanted]
+    arguments.builds = {}
 
     # What the suites start finds ptxas too where `./dev setup` put it.
     import gpu_tools
@@ -577,14 +673,21 @@ def main():
     # Nothing that an earlier run left in the user's cache takes part.
     cache = tempfile.TemporaryDirectory(prefix="nereid-test-cache-")
     os.environ["NEREID_CACHE_DIR"] = cache.name
-    for name in chosen:
-        started = time.time()
-        count = SUITES[name](arguments)
+
+    def finished(name, count, seconds):
+        nonlocal total
         for note in count.notes:
             say(f"FAILED {note}\n")
-        say(f"{name + ':':10}{count} ({time.time() - started:.1f} s)")
+        say(f"{name + ':':10}{count} ({seconds:.1f} s)")
         total += count
-    say("")
+
+    started = time.time()
+    suites = {name: SUITES[name](arguments) for name in chosen}
+    # What shares a device runs one suite after the other.
+    for together in [{name: tasks} for name, tasks in suites.items()] if arguments.device else [suites]:
+        work(together, finished)
+    cache.cleanup()
+    say(f"\n{time.time() - started:.0f} s of {SLOTS} cores")
     if arguments.ci:
         for name, found in (("ptxas", ptxas), ("libdevice", libdevice)):
             if not found:

@@ -3,6 +3,7 @@
 `cases.py` lists the cases; each is a lit test `cases.py/NAME`. The command must answer with the expected code and
 message, within bounds of time, memory and length of the answer.
 """
+import functools
 import importlib.util
 import os
 import resource
@@ -61,6 +62,15 @@ def judge(case, code, stdout, stderr, seconds, megabytes, factors=(1, 1)):
     return wrong
 
 
+@functools.cache
+def cases_of(source):
+    """The cases by name. lit sends a test with its format to another process, so no format holds their megabytes: each process makes them once."""
+    spec = importlib.util.spec_from_file_location("hostile_cases", source)
+    cases = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(cases)
+    return cases.CASES
+
+
 class HostileTest(lit.formats.TestFormat):
     def __init__(self, nereid, isSanitized=False):
         self.nereid = nereid
@@ -68,15 +78,11 @@ class HostileTest(lit.formats.TestFormat):
 
     def getTestsInDirectory(self, suite, path, lit_config, local_config):
         source = os.path.join(suite.getSourcePath(path), "cases.py")
-        spec = importlib.util.spec_from_file_location("hostile_cases", source)
-        cases = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(cases)
-        self.cases = cases.CASES
-        for name in sorted(self.cases):
+        for name in sorted(cases_of(source)):
             yield lit.Test.Test(suite, path + ("cases.py", name), local_config, file_path=source)
 
     def execute(self, test, lit_config):
-        case = self.cases[test.path_in_suite[-1]]
+        case = cases_of(test.file_path)[test.path_in_suite[-1]]
         folder = tempfile.mkdtemp(prefix="nereid-hostile-")
         try:
             for name, content in case["files"].items():

@@ -77,10 +77,12 @@ def diagonal(q_ptr, k_ptr, v_ptr, out_ptr, T):
 
 
 # expect: diagonal(q_ptr=values([n % 3 // 2 for n in range(4096)], f16), k_ptr=values([n % 5 // 4 for n in range(8192)], f16), v_ptr=values([n % 7 for n in range(8192)], f16), out_ptr=zeros(4096,f32), T=64)
-#     -> out_ptr == [sum([sum([(n // 128 * 128 + d) % 3 // 2 * ((t * 128 + d) % 5 // 4) for d in range(128)]) * ((n // 128 + t) % 3) * ((t * 128 + n % 128) % 7) for t in range(64)]) for n in range(4096)]
+#     -> out_ptr == [sum([scores[t] * ((t * 128 + j) % 7) for t in range(64)]) for i in range(32)
+#         for scores in [[sum([(i * 128 + d) % 3 // 2 * ((t * 128 + d) % 5 // 4) for d in range(128)]) * ((i + t) % 3) for t in range(64)]] for j in range(128)]
 # expect: chained(q_ptr=values([n % 3 for n in range(8192)], f16), k_ptr=values([n % 5 // 4 for n in range(8192)], f16), v_ptr=values([n % 7 // 5 for n in range(4096)], f16), out_ptr=zeros(4096,f32), state_ptr=zeros(2048,f32), T=128)
 #     -> state_ptr == [sum([(n // 32 + t * 64) % 5 // 4 * ((t * 32 + n % 32) % 7 // 5) for t in range(128)]) for n in range(2048)]
-#     and out_ptr == [sum([sum([(n // 32 * 64 + d) % 3 * ((t * 64 + d) % 5 // 4) for d in range(64)]) * ((t * 32 + n % 32) % 7 // 5) for t in range(n // 32 + 1)]) for n in range(4096)]
+#     and out_ptr == [sum([scores[t] * ((t * 32 + j) % 7 // 5) for t in range(i + 1)]) for i in range(128)
+#         for scores in [[sum([(i * 64 + d) % 3 * ((t * 64 + d) % 5 // 4) for d in range(64)]) for t in range(i + 1)]] for j in range(32)]
 # expect: by_one_warp(q_ptr=values([n % 5 for n in range(2048)], f16), g_ptr=values([n % 7 for n in range(2048)], f32), b_ptr=values([n % 3 for n in range(2048)], f32),
 #     row_ptr=values([k % 4 for k in range(128)], f32), out_ptr=zeros(512,f32), T=128)
 #     -> out_ptr == [sum([(i % 256 // 16 * 128 + k) % 5 * ((i % 256 // 16 * 128 + k) % 7 - k % 4) * ((i % 16 * 128 + k) % 3 * 2 if i < 256 else (i % 16 * 128 + k) % 3 + k % 4) for k in range(128)]) for i in range(512)]

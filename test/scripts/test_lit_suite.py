@@ -1,6 +1,7 @@
 """lit finds the kernel files, gives one test a back end, and reports what the formats say."""
 import json
 import pathlib
+import pickle
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIT = "/usr/lib/llvm-19/build/utils/lit/lit.py"
+sys.path[:0] = [str(ROOT / "test/harness"), str(pathlib.Path(LIT).parent)]
 
 # Stands for the command: refuses kernels named `bad`, and computes y = [1, 2] for all others.
 COMMAND = """#!/bin/sh
@@ -57,6 +59,16 @@ class LitSuite(unittest.TestCase):
                 "errors/right.py": "PASS", "errors/wrong.py": "FAIL",
             },
         )
+
+    def test_hostile_cases_are_not_sent_with_each_test(self):
+        # lit pickles each test with its format: 23 MB of cases in each of them were 4 GB, and 26 s of processor time.
+        import lit.Test
+        import hostile_tests
+
+        form = hostile_tests.HostileTest("nereid")
+        suite = lit.Test.TestSuite("nereid", str(ROOT / "test"), "", None)
+        self.assertGreater(len(list(form.getTestsInDirectory(suite, ("hostile",), None, None))), 100)
+        self.assertLess(len(pickle.dumps(form)), 1000)
 
 
 if __name__ == "__main__":
