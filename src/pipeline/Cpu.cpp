@@ -303,6 +303,8 @@ Result<std::string> compile(ModuleOp module, CpuStage stage, const CpuOptions &o
                            (options.optimize ? llvmPassesFor(*llvmModule) : "function(early-cse)"));
   if (processor.vectorBytes < 64)
     cpu::splitMaskedAccesses(*llvmModule, processor.vectorBytes);
+  if (processor.picksLanes && processor.vectorBytes == 32)
+    cpu::keepMasksWide(*llvmModule, processor.vectorBytes);
   if (stage == CpuStage::Llvm)
     return transforms::printLlvm(*llvmModule);
   if (stage == CpuStage::Asm)
