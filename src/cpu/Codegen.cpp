@@ -1,5 +1,6 @@
 #include "cpu/Codegen.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Analysis/InstSimplifyFolder.h"
 #include "llvm/Analysis/VectorUtils.h"
@@ -141,6 +142,52 @@ void splitMaskedAccesses(llvm::Module &module, unsigned vectorBytes) {
           accesses.push_back(call);
   for (llvm::IntrinsicInst *access : accesses)
     splitMaskedAccess(access, vectorBytes);
+}
+
+// Bytes of the elements that a mask chooses; 0 if that is not what it is for.
+static unsigned bytesChosen(const llvm::Use &use) {
+  auto sizeOf = [](llvm::Type *type) { return type->getScalarSizeInBits() / 8; };
+  if (auto *select = llvm::dyn_cast<llvm::SelectInst>(use.getUser()))
+    return use.getOperandNo() == 0 ? sizeOf(select->getType()) : 0;
+  auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(use.getUser());
+  if (call && call->getIntrinsicID() == llvm::Intrinsic::masked_load)
+    return sizeOf(call->getType());
+  if (call && call->getIntrinsicID() == llvm::Intrinsic::masked_store)
+    return sizeOf(call->getArgOperand(0)->getType());
+  return 0;
+}
+
+void keepMasksWide(llvm::Module &module, unsigned vectorBytes) {
+  constexpr unsigned mostVectors = 2;
+  llvm::SmallVector<llvm::Instruction *> masks;
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      if (auto *type = llvm::dyn_cast<llvm::FixedVectorType>(instruction.getType());
+          type && type->getElementType()->isIntegerTy(1) && !llvm::isa<llvm::PHINode>(instruction))
+        masks.push_back(&instruction);
+  for (llvm::Instruction *mask : masks) {
+    unsigned bytes = 0,
+             lanes = llvm::cast<llvm::FixedVectorType>(mask->getType())->getNumElements();
+    llvm::MapVector<llvm::BasicBlock *, llvm::SmallVector<llvm::Use *>> elsewhere;
+    for (llvm::Use &use : mask->uses()) {
+      auto *user = llvm::cast<llvm::Instruction>(use.getUser());
+      if (user->getParent() == mask->getParent() || llvm::isa<llvm::PHINode>(user))
+        continue;
+      bytes = std::max(bytes, bytesChosen(use));
+      elsewhere[user->getParent()].push_back(&use);
+    }
+    if (bytes < 4 || bytes * lanes > mostVectors * vectorBytes || bytes * lanes < vectorBytes)
+      continue;
+    llvm::IRBuilder<> b(mask->getNextNode());
+    auto *wide = llvm::FixedVectorType::get(b.getIntNTy(bytes * 8), lanes);
+    llvm::Value *kept = b.CreateSExt(mask, wide);
+    for (auto &[block, uses] : elsewhere) {
+      b.SetInsertPoint(&*block->getFirstInsertionPt());
+      llvm::Value *again = b.CreateICmpSLT(kept, llvm::Constant::getNullValue(wide));
+      for (llvm::Use *use : uses)
+        use->set(again);
+    }
+  }
 }
 
 Status checkSymbols(const std::string &object) {

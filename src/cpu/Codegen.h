@@ -31,6 +31,9 @@ void prepare(llvm::Module &module, llvm::TargetMachine &machine);
 /// be off by widening bytes that it has left undefined: it then reads and writes the lanes that are
 /// off. For use behind `optimize`, which would join the pieces.
 void splitMaskedAccesses(llvm::Module &module, unsigned vectorBytes);
+/// Without mask registers: masks that cross blocks stay as wide as what they choose, where LLVM
+/// packs and unpacks them.
+void keepMasksWide(llvm::Module &module, unsigned vectorBytes);
 
 /// Fails if the object asks for a symbol that support/CpuSymbols.def does not have.
 Status checkSymbols(const std::string &object);

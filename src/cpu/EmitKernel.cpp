@@ -145,7 +145,9 @@ private:
   // --- control flow ---
 
   void emitFor(scf::ForOp loop) {
-    fillAll(loop.getRegionIterArgs(), loop.getInitArgs());
+    for (auto [argument, init] : llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs()))
+      if (tile::isTile(argument) && !sameBuffer(argument, init))
+        fillCarried(emitter.buffer(argument), argument, init, loop);
     Value lower = emitter.scalar(loop.getLowerBound()),
           upper = emitter.scalar(loop.getUpperBound()), step = emitter.scalar(loop.getStep());
     Value outer = emitter.program.count;
@@ -161,12 +163,14 @@ private:
         b.setInsertionPointToStart(made.getBody());
       emitter.setScalar(loop.getInductionVar(), made.getInductionVar());
       bind(loop.getRegionIterArgs(), made.getRegionIterArgs());
+      emitter.openLoops.push_back({loop, made});
       emit(*loop.getBody());
       emitter.setLocation(loop.getLoc());
       carryTiles(loop);
       if (made.getNumResults())
         b.create<scf::YieldOp>(loop.getLoc(),
                                valuesOf(loop.getBody()->getTerminator()->getOperands()));
+      emitter.openLoops.pop_back();
     }
     emitter.program.count = outer;
     bind(loop.getResults(), made.getResults());
@@ -215,13 +219,15 @@ private:
       emitter.copy(into, from);
   }
 
-  void fillCarried(const Buffer &into, Value argument, Value yielded, scf::ForOp loop) {
+  // `source` is what the loop begins with, or what a round yields.
+  void fillCarried(const Buffer &into, Value argument, Value source, scf::ForOp loop) {
     Value result = loop.getTiedLoopResult(cast<BlockArgument>(argument));
     OpOperand *operand = loop.getTiedLoopYieldedValue(cast<BlockArgument>(argument));
     emitter.fill(
-        into, yielded, {},
+        into, source, {},
         endsOfReaders({argument, result}, loop, emitter, LaneEmitter::preferredDim(into.shape)),
-        emitter.plan.fetchedDuring(*operand));
+        operand->get() == source ? emitter.plan.fetchedDuring(*operand)
+                                 : ArrayRef<FusionPlan::Ahead>());
   }
 
   void yieldAlongRow(scf::ForOp loop, const FusionPlan::RowLoop &row) {

@@ -193,6 +193,14 @@ Lanes LaneEmitter::inOperand(Operation *op, Lanes where) {
   return from[where.dim] == to[where.dim] ? where : where.first();
 }
 
+void LaneEmitter::before(const OpenLoop &loop, llvm::function_ref<void()> body) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(loop.made);
+  auto outer = std::exchange(memo, {});
+  body();
+  memo = std::move(outer);
+}
+
 Value LaneEmitter::scalar(Value source) const { return scalars.lookup(source); }
 void LaneEmitter::setScalar(Value source, Value value) { scalars[source] = value; }
 ArrayRef<Value> LaneEmitter::descriptor(Value source) const {

@@ -106,6 +106,13 @@ public:
   bool sweeps = true;           ///< rows are cut where masks end; off where speed does not count
   /// Emits an op on scalars that has regions of its own; set by the walker of the kernel.
   std::function<void(mlir::Operation *)> emitControlFlow;
+  /// A loop of the kernel whose rounds are emitted here.
+  struct OpenLoop {
+    mlir::Operation *source, *made;
+  };
+  llvm::SmallVector<OpenLoop> openLoops; ///< innermost last
+  /// Which vectors of addresses have adjacent lanes, where a loop was emitted (LaneSpread.h).
+  std::map<std::tuple<mlir::Operation *, void *, unsigned, int64_t>, mlir::Value> keptTests;
 
   // --- values ---
 
@@ -182,12 +189,15 @@ public:
   void leaveAll();
   /// Work along a row that computes a stored tile of one row into its buffer.
   RowTask materializing(mlir::Value tile);
+  /// Emits `body` in front of a loop, where nothing is known that was emitted in it.
+  void before(const OpenLoop &loop, llvm::function_ref<void()> body);
   /// Emits `body` where all lanes of `masks` are known to be `value`.
   void assuming(llvm::ArrayRef<mlir::Value> masks, bool value, llvm::function_ref<void()> body);
   /// What all lanes of a mask are known to be here.
   std::optional<bool> assumedMask(mlir::Value mask) const;
   /// The step from lane to lane along the run of a row that is emitted here, if it is known.
   std::optional<int64_t> stepInRun(mlir::Value tile) const;
+  bool isInRun() const { return run; }
   /// The first place along `dim` from which on all of `mask` is false (i64, from 0 to the extent);
   /// null if that cannot be told here, where lanes can be computed of what `isKnown` holds for.
   mlir::Value maskEnd(mlir::Value mask, unsigned dim,

@@ -4,6 +4,7 @@
 #include "cpu/Extents.h"
 #include "cpu/LaneModels.h"
 #include "cpu/LaneOffsets.h"
+#include "cpu/LaneSpread.h"
 #include "cpu/RunLanes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -32,54 +33,6 @@ Reach reachOf(LaneEmitter &emitter, Value pointer, const Lanes &where) {
   return Reach::Scattered;
 }
 
-// How far each lane is from the first: i64, addresses in bytes. Null if all are one. Numbers do not
-// wrap around within a vector, as in AxisAnalysis. What differs from lane to lane is seldom what
-// differs from row to row, so that a loop over rows finds it known.
-Value spread(LaneEmitter &emitter, Value tile, const Lanes &where) {
-  if (emitter.axes.facts(tile).constancy[where.dim] >= where.width)
-    return {};
-  OpBuilder &b = emitter.builder;
-  Location loc = emitter.loc();
-  Type wide = laneType(b.getI64Type(), where.width);
-  auto sum = [&](Value x, Value y) { return x && y ? emitter.add(x, y) : x ? x : y; };
-  if (Operation *op = tile.getDefiningOp(); op && !emitter.plan.stored(tile)) {
-    if (isa<tile::BroadcastOp, tile::ExpandDimsOp>(op))
-      return spread(emitter, op->getOperand(0), emitter.inOperand(op, where));
-    if (isa<arith::AddIOp>(op))
-      return sum(spread(emitter, op->getOperand(0), where),
-                 spread(emitter, op->getOperand(1), where));
-    if (isa<arith::ExtSIOp>(op))
-      return spread(emitter, op->getOperand(0), where);
-    if (auto add = dyn_cast<tile::AddPtrOp>(op); add && !add.getIsUnsigned()) {
-      Value offset = spread(emitter, add.getOffset(), where);
-      int64_t bytes =
-          tile::bytesInMemory(cast<tile::PtrType>(tile::elementType(tile.getType())).getPointee());
-      if (offset)
-        offset = b.create<arith::MulIOp>(loc, offset,
-                                         emitter.constant(b.getI64Type(), bytes, where.width));
-      return sum(spread(emitter, add.getPointer(), where), offset);
-    }
-  }
-  Value numbers = emitter.lanes(tile, where);
-  if (isa<tile::PtrType>(tile::elementType(tile.getType())))
-    numbers = b.create<LLVM::PtrToIntOp>(loc, wide, numbers);
-  else if (numbers.getType() != wide)
-    numbers = b.create<arith::ExtSIOp>(loc, wide, numbers);
-  return b.create<arith::SubIOp>(loc, numbers,
-                                 emitter.splat(emitter.extract(numbers, 0), where.width));
-}
-
-// True if all lanes are what is expected of them.
-Value areEqual(LaneEmitter &emitter, Value numbers, Value expected) {
-  OpBuilder &b = emitter.builder;
-  Location loc = emitter.loc();
-  Value differ = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, numbers, expected);
-  Type bits = b.getIntegerType(widthOf(numbers.getType()));
-  return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq,
-                                 b.create<LLVM::BitcastOp>(loc, bits, differ),
-                                 emitter.constant(bits, 0));
-}
-
 } // namespace
 
 Value maskLanes(LaneEmitter &emitter, Value mask, const Lanes &where) {
@@ -106,17 +59,6 @@ Value anyIsOn(LaneEmitter &emitter, Value mask) {
 }
 
 namespace {
-
-// True if the addresses follow each other.
-Value areAdjacent(LaneEmitter &emitter, Value pointers, const Lanes &where) {
-  OpBuilder &b = emitter.builder;
-  Location loc = emitter.loc();
-  int64_t bytes =
-      tile::bytesInMemory(cast<tile::PtrType>(tile::elementType(pointers.getType())).getPointee());
-  Value steps = b.create<arith::MulIOp>(loc, emitter.iota(b.getI64Type(), where.width),
-                                        emitter.constant(b.getI64Type(), bytes, where.width));
-  return areEqual(emitter, spread(emitter, pointers, where), steps);
-}
 
 bool mayBeAdjacent(LaneEmitter &emitter, Value pointers, const Lanes &where) {
   return where.width >= 8 && reachOf(emitter, pointers, where) == Reach::Scattered &&
@@ -595,7 +537,7 @@ void prepareLoads(Value tile, const Lanes &where, LaneEmitter &emitter) {
   if (auto load = dyn_cast<tile::LoadOp>(op)) {
     if (!mayBeAdjacent(emitter, load.getPointer(), where))
       return;
-    spread(emitter, load.getPointer(), where);
+    prepareTest(emitter, load.getPointer(), where);
     prepareFirst(load.getPointer(), where, emitter);
   } else if (op->hasTrait<OpTrait::Elementwise>()) {
     for (Value operand : op->getOperands())

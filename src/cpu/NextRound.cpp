@@ -19,9 +19,9 @@ constexpr int64_t leastBytes = 8 << 10;
 
 // How far a value moves from one round of a loop to the next: integers in units, pointers in bytes,
 // tiles where it is the same for all of their elements.
-class Steps {
+class StepsOfRound {
 public:
-  Steps(scf::ForOp loop, LaneEmitter &emitter)
+  StepsOfRound(scf::ForOp loop, LaneEmitter &emitter)
       : loop(loop), emitter(emitter), b(emitter.builder), loc(emitter.loc()) {}
 
   // An i64, null for a value that stays. Nothing if that is not known.
@@ -205,7 +205,7 @@ void NextRound::fetchRows(tile::DotOp dot) {
       SmallVector<int64_t> rows(type.getShape());
       int64_t inRow = std::exchange(rows[dim], 1);
       if (emitter.axes.facts(load.getPointer()).contiguity[dim] < inRow ||
-          Steps(loop, emitter).of(load.getPointer()))
+          StepsOfRound(loop, emitter).of(load.getPointer()))
         continue;
       emitter.forEach(rows, 1 - dim, 1, [&](const Lanes &where) {
         emitter.fetchLines(emitter.lanes(load.getPointer(), where),
@@ -219,7 +219,7 @@ void NextRound::add(tile::LoadOp load) {
   auto type = dyn_cast<RankedTensorType>(load.getType());
   if (!type || bufferBytes(type) < leastBytes)
     return;
-  std::optional<Value> bytes = Steps(loop, emitter).of(load.getPointer());
+  std::optional<Value> bytes = StepsOfRound(loop, emitter).of(load.getPointer());
   if (bytes && *bytes)
     loads.push_back({type,
                      [this, load](const Lanes &where) mutable {
@@ -239,7 +239,7 @@ void NextRound::add(tile::DescLoadOp load) {
   ArrayRef<Value> fields = emitter.descriptor(load.getDesc());
   Value element = emitter.index(tile::bytesInMemory(type.getElementType()));
   Value bytes;
-  Steps steps(loop, emitter);
+  StepsOfRound steps(loop, emitter);
   SmallVector<Value> strides, offsets;
   for (unsigned d = 0; d < rank; ++d) {
     strides.push_back(b.create<arith::MulIOp>(loc, fields[1 + rank + d], element));

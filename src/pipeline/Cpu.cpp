@@ -3,6 +3,7 @@
 #include "analysis/AxisAnalysis.h"
 #include "cpu/AccessLines.h"
 #include "cpu/Codegen.h"
+#include "cpu/CountInLoops.h"
 #include "cpu/EmitKernel.h"
 #include "cpu/Exchanges.h"
 #include "cpu/FusionPlan.h"
@@ -58,6 +59,14 @@ struct DistrustRunsPass : PassWrapper<DistrustRunsPass, OperationPass<ModuleOp>>
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DistrustRunsPass)
   void runOnOperation() override {
     getOperation().walk([](tile::HintOp hint) { hint.removeContiguityAttr(); });
+  }
+};
+
+struct CountInLoopsPass : PassWrapper<CountInLoopsPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CountInLoopsPass)
+  void runOnOperation() override {
+    if (FunctionOpInterface kernel = analysis::findKernel(getOperation()))
+      cpu::countInLoops(kernel);
   }
 };
 
@@ -120,6 +129,9 @@ void addCpuPasses(OpPassManager &pm, bool contract) {
   pm.addPass(transforms::createLoadUniformPass());
   // What a few steps of a loop compute stays in registers.
   pm.addPass(std::make_unique<UnrollStepsPass>());
+  // What a loop sums up to sum it along an axis is one number a row.
+  pm.addPass(std::make_unique<CountInLoopsPass>());
+  pm.addPass(createCanonicalizerPass());
   // Halves of pairs are found by the numbers of their elements.
   pm.addPass(std::make_unique<FlattenExchangesPass>());
   // Products start with what is added to them, which rounds in another order.
@@ -303,6 +315,8 @@ Result<std::string> compile(ModuleOp module, CpuStage stage, const CpuOptions &o
                            (options.optimize ? llvmPassesFor(*llvmModule) : "function(early-cse)"));
   if (processor.vectorBytes < 64)
     cpu::splitMaskedAccesses(*llvmModule, processor.vectorBytes);
+  if (processor.picksLanes && processor.vectorBytes == 32)
+    cpu::keepMasksWide(*llvmModule, processor.vectorBytes);
   if (stage == CpuStage::Llvm)
     return transforms::printLlvm(*llvmModule);
   if (stage == CpuStage::Asm)
