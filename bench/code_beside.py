@@ -26,43 +26,20 @@ import tempfile
 TRITON = r'''
 import importlib.util, json, re, sys
 import triton
-import triton.language as tl
 from triton.backends.compiler import GPUTarget
 
-path, kernel, words, options, chip, out = sys.argv[1:]
+bench, path, kernel, signature, options, chip, out = sys.argv[1:]
+sys.path.insert(0, bench)
+from ast_source import source_of
 spec = importlib.util.spec_from_file_location("kernels", path)
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
-function = getattr(module, kernel)
-while not isinstance(function, triton.JITFunction):
-    function = function.fn
-signature, constants, facts = {}, {}, {}
-for place, (name, word) in enumerate(zip(function.arg_names, json.loads(words))):
-    kind = re.fullmatch(r"(\*?(?:fp\d+\w*|bf16|[iu]\d+))(?::(\d+))?", word)
-    if kind and kind[2] != "1":
-        signature[name] = kind[1]
-        if kind[2] == "16":
-            facts[place,] = [["tt.divisibility", 16]]
-    else:
-        signature[name], constants[place,] = "constexpr", 1 if kind else eval(word, {"tl": tl})
-source = triton.compiler.ASTSource(function, signature, constants, facts)
+source = source_of(getattr(module, kernel), signature)
 made = triton.compile(source, target=GPUTarget("cuda", int(re.sub(r"\D", "", chip)), 32), options=json.loads(options))
 open(out, "w").write(made.asm["ptx"])
 '''
 # Of the machine's instructions these are told; of those on global memory each width by itself.
 TOLD = ("BAR", "SHFL", "REDUX", "LDS", "STS", "LDSM", "MUFU", "LDGSTS", "ATOMG", "RED")
-
-
-def split(signature):
-    """At the commas that stand in no brackets."""
-    words, depth = [""], 0
-    for letter in signature:
-        depth += (letter in "([{") - (letter in ")]}")
-        if letter == "," and not depth:
-            words.append("")
-        else:
-            words[-1] += letter
-    return [word.strip() for word in words]
 
 
 def run(words, limit=600, **options):
@@ -108,7 +85,7 @@ def compared(job, number, options, where):
     nereid, triton = where / f"{number}-nereid.ptx", where / f"{number}-triton.ptx"
     flags = [word for name, value in settings.items() for word in (f"--{name.replace('_', '-')}", value)]
     run([options.nereid, "compile", f"{path}:{kernel}", "--signature", signature, "--target", options.chip, "--emit", "ptx", "-o", nereid, *flags])
-    run([sys.executable, "-c", TRITON, path, kernel, json.dumps(split(signature)), json.dumps(settings), options.chip, triton],
+    run([sys.executable, "-c", TRITON, pathlib.Path(__file__).resolve().parent, path, kernel, signature, json.dumps(settings), options.chip, triton],
         env=dict(os.environ, TRITON_CACHE_DIR=str(where / "cache")))
     return factsOf(nereid, options), factsOf(triton, options)
 

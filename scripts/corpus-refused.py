@@ -15,11 +15,11 @@ import importlib.util
 import json
 import os
 import pathlib
-import re
 import subprocess
 import sys
 
-from corpus_tools import split
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
+from ast_source import source_of
 
 
 REACHED = "the front end starts"  # what is behind it Triton says of the kernel; before it a guess or its file was of a kind that is not tried
@@ -39,30 +39,15 @@ def slices(root):
 def take(root, key, words, chip):
     """To Triton's IR in this process; raises what Triton's front end raises."""
     kernels = slices(root)
-    import triton
-    import triton.language as tl
     from triton._C.libtriton import ir
     from triton.backends.compiler import GPUTarget
-    from triton.compiler.compiler import ASTSource, make_backend
+    from triton.compiler.compiler import make_backend
     file, name = key.rsplit(":", 1)
     sys.path.append(str(root / file.split("/")[0]))
     function = kernels.define(root / file, name.partition(".")[0])[name.partition(".")[0]]
     for part in name.split(".")[1:]:
         function = getattr(function, part)
-    while not isinstance(function, triton.JITFunction):
-        function = function.fn
-    signature, constants, facts = {}, {}, {}
-    for place, (parameter, word) in enumerate(zip(function.arg_names, split(words), strict=True)):
-        kind = re.fullmatch(r"(\*?(?:fp\d+\w*|bf16|[iu]\d+))(?::(\d+))?", word)
-        if kind and kind[2] != "1" and not function.params[place].is_constexpr:
-            signature[parameter] = kind[1]
-            if kind[2] == "16":
-                facts[place,] = [["tt.divisibility", 16]]
-        elif word.startswith("(") or word.startswith("tensordesc"):
-            raise NotImplementedError("tuples and descriptors are not tried")
-        else:
-            signature[parameter], constants[place,] = "constexpr", 1 if kind else eval(word, {"tl": tl})
-    source = ASTSource(function, signature, constants, facts)
+    source = source_of(function, words)
     backend = make_backend(GPUTarget("cuda", chip, 32))
     options = backend.parse_options({})
     context = ir.context()

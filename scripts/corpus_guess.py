@@ -2,9 +2,12 @@
 parameter, and from what the engine says of a guess that does not fit."""
 import ast
 import collections
+import pathlib
 import re
+import sys
 
-from corpus_tools import split
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
+from ast_source import split  # noqa: E402
 from corpus_uses import Uses, parametersOf
 
 TORCH = {"float32": "fp32", "float": "fp32", "float16": "fp16", "half": "fp16", "bfloat16": "bf16", "float64": "fp64", "double": "fp64", "int8": "i8",

@@ -316,19 +316,3 @@ def apart(results, others, exact, tensors):
         if seen and total > 8 * own + 2 * rounding * size:
             return f"`{name}` is {total / len(seen):.3g} from the exact result on average, ref {own / len(seen):.3g}"
     return None
-
-
-def split(text):
-    """The parts of `*fp32, (i32, 4), 'a, b'` between the outer commas."""
-    parts, depth, quote, start = [], 0, None, 0
-    for at, c in enumerate(text):
-        if quote:
-            quote = None if c == quote else quote
-        elif c in "'\"":
-            quote = c
-        else:
-            depth += (c in "([{<") - (c in ")]}>")
-            if c == "," and depth == 0:
-                parts.append(text[start:at])
-                start = at + 1
-    return [part.strip() for part in parts + [text[start:]] if part.strip()]

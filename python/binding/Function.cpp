@@ -314,10 +314,32 @@ public:
     return PyLong_Check(size) && PyLong_AsLongAndOverflow(size, &overflow) == 1 && !overflow;
   }
 
+  /// What a function makes of the arguments. Where it asks for one that is not there, the package
+  /// says which there are.
+  Ref computedGrid(PyObject *function) const {
+    Ref arguments = bound();
+    Ref computed =
+        Ref::takeOrNull(PyObject_CallFunctionObjArgs(function, arguments.get(), nullptr));
+    if (computed)
+      return computed;
+    if (!PyErr_ExceptionMatches(PyExc_KeyError))
+      throw PythonError{};
+    PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    if (trace)
+      PyException_SetTraceback(value, trace);
+    Ref held[] = {Ref::take(type), Ref::take(value), Ref::takeOrNull(trace)};
+    Ref errors = Ref::take(PyImport_ImportModule("nereid.triton.runtime.errors"));
+    Ref::take(PyObject_CallMethod(errors.get(), "_raise_for_grid", "OOOs", function,
+                                  arguments.get(), value, functionName().c_str()));
+    throw PythonError{};
+  }
+
   Grid grid(PyObject *given) const {
     Ref computed = Ref::borrow(given);
     if (!PyTuple_Check(given) && PyCallable_Check(given))
-      computed = Ref::take(PyObject_CallFunctionObjArgs(given, bound().get(), nullptr));
+      computed = computedGrid(given);
     if (PyLong_Check(computed.get())) {
       Ref one = computed;
       computed = Ref::take(PyTuple_Pack(1, one.get()));

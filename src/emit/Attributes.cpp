@@ -468,7 +468,7 @@ Value Interp::subscript(const Value &objectIn, const Value &index) {
         return value;
     if (!inKernel() && index.as<Unknown>())
       return index;
-    raiseKeyError(index);
+    raiseKeyError(index, dict);
   }
   if (auto *range = object.as<PythonRange>()) {
     if (!slice)

@@ -205,7 +205,7 @@ const Method<ops::Dict> dictMethods[] = {
        size_t at = position(interp, *dict, unboxed(args[0]));
        if (at == dict->entries.size()) {
          if (args.size() == 1)
-           interp.raiseKeyError(args[0]);
+           interp.raiseKeyError(args[0], &*dict);
          return args[1];
        }
        Value value = dict->entries[at].second;

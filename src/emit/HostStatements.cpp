@@ -182,7 +182,7 @@ void Interp::deleteTarget(const Expr &target) {
       auto it = std::find_if(dict->entries.begin(), dict->entries.end(),
                              [&](auto &entry) { return equal(entry.first, index); });
       if (it == dict->entries.end())
-        raiseKeyError(index);
+        raiseKeyError(index, dict);
       dict->entries.erase(it);
       return;
     }

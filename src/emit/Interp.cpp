@@ -3,6 +3,7 @@
 #include "emit/Interp.h"
 
 #include "emit/Parameters.h"
+#include "support/Spelling.h"
 #include "syntax/Parser.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -227,10 +228,29 @@ void Interp::raise(std::string type, std::string message) {
   throw failure;
 }
 
-void Interp::raiseKeyError(const Value &key) {
+// The key that a misspelt one most likely means, else those that there are, of a dict that a
+// message has room for.
+static std::string keysInstead(Interp &interp, const Value &key, const ops::Dict *among) {
+  if (!among || among->entries.empty() || among->entries.size() > 64)
+    return {};
+  std::string all;
+  Value wanted = unboxed(key);
+  support::Spelling spelling(wanted.isStr() ? wanted.asStr() : "");
+  for (const auto &[one, value] : among->entries) {
+    if (wanted.isStr() && one.isStr())
+      spelling.consider(one.asStr());
+    all += (all.empty() ? "" : ", ") + interp.repr(one);
+  }
+  if (!spelling.best().empty())
+    return "; " + spelling.hint();
+  return all.size() > 160 ? std::string() : "; there are " + all;
+}
+
+void Interp::raiseKeyError(const Value &key, const ops::Dict *among) {
   auto instance = std::make_shared<Instance>(builtinClass("KeyError"));
   instance->fields["args"] = Value::tuple({unboxed(key)});
-  EvalError failure = error(*frame->node, "KeyError", "there is no key " + repr(key));
+  EvalError failure = error(*frame->node, "KeyError",
+                            "there is no key " + repr(key) + keysInstead(*this, key, among));
   failure.pythonType = "KeyError";
   failure.exception = Value(std::move(instance));
   throw failure;

@@ -230,7 +230,8 @@ public:
   void failIfHost(const Unknown &unknown);
   /// A Python exception of a builtin type.
   [[noreturn]] void raise(std::string type, std::string message);
-  [[noreturn]] void raiseKeyError(const Value &key);
+  /// The message says which keys of `among` there are, or the nearest one.
+  [[noreturn]] void raiseKeyError(const Value &key, const ops::Dict *among = nullptr);
   EvalError error(const syntax::Node &node, std::string code, std::string message,
                   std::string hint = {});
   void note(std::string code, std::string message, std::string hint = {});

@@ -135,7 +135,7 @@ $WHOLE
 std::string writeHeader(const Artifact &artifact, const std::string &name,
                         target::CpuFeatureSet features, const std::string &wholeGrid) {
   const support::CodeRecord &code = artifact.codes()[0];
-  ParameterText all = parametersOf(artifact, "NEREID_KERNEL_UNALIGNED");
+  ParameterText all = parametersOf(artifact, name, "NEREID_KERNEL_UNALIGNED");
   if (all.fields.empty())
     all.fields = "  char none;\n";
   std::string supported;

@@ -343,7 +343,7 @@ Result<AheadOfTime> buildAheadOfTimeGpu(EmittedKernel &emitted, const std::strin
   auto wholeGrid = wholeGridInC(*artifact, name, /*isGpu=*/true);
   if (!wholeGrid)
     return wholeGrid.takeError();
-  ParameterText all = parametersOf(*artifact, "NEREID_CUDA_UNALIGNED");
+  ParameterText all = parametersOf(*artifact, name, "NEREID_CUDA_UNALIGNED");
   AheadOfTime out;
   out.object = *std::move(object);
   out.header = replaced(gpuHeaderText, {{"KERNEL", inComment(std::string(artifact->name()))},

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
+#include <span>
 
 namespace nereid::engine {
 
@@ -20,22 +22,90 @@ std::string nameInC(std::string_view name) {
   return text.empty() || std::isdigit(static_cast<unsigned char>(text[0])) ? "_" + text : text;
 }
 
-std::string parameterInC(std::string_view name) {
-  // What the headers call their own parameters and variables; what C and C++ keep for themselves.
-  static constexpr std::string_view taken[] = {
-      "arena",     "block",   "code",     "codes",    "context",   "count",  "driver",   "fault",
-      "first",     "free",    "function", "malloc",   "gx",        "gy",     "gz",       "kernel",
-      "memory",    "places",  "status",   "stream", //
-      "auto",      "bool",    "break",    "case",     "catch",     "char",   "class",    "const",
-      "continue",  "default", "delete",   "do",       "double",    "else",   "enum",     "explicit",
-      "export",    "extern",  "false",    "float",    "for",       "friend", "goto",     "if",
-      "inline",    "int",     "long",     "mutable",  "namespace", "new",    "operator", "private",
-      "protected", "public",  "register", "requires", "restrict",  "return", "short",    "signed",
-      "sizeof",    "static",  "struct",   "switch",   "template",  "this",   "throw",    "true",
-      "try",       "typedef", "typename", "union",    "unsigned",  "using",  "virtual",  "void",
-      "volatile",  "while"};
-  std::string text = nameInC(name);
-  return std::ranges::find(taken, text) != std::end(taken) ? text + "_" : text;
+namespace {
+
+// What the headers call their own parameters, variables, types and functions; the words of C23 and
+// C++20; the object-like macros that compilers and the usual headers define.
+// Each between two spaces.
+constexpr std::string_view takenWords =
+    " arena block code codes context count dlopen dlsym driver fault first free function"
+    " gx gy gz int32_t int64_t int8_t int16_t kernel malloc memory places size_t status"
+    " stream uint8_t uint16_t uint32_t uint64_t uintptr_t"
+    " alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t"
+    " char32_t char8_t class co_await co_return co_yield compl concept const const_cast"
+    " consteval constexpr constinit continue decltype default delete do double"
+    " dynamic_cast else enum explicit export extern false float for friend goto if inline"
+    " int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private"
+    " protected public register reinterpret_cast requires restrict return short signed"
+    " sizeof static static_assert static_cast struct switch template this thread_local"
+    " throw true try typedef typeid typename typeof typeof_unqual union unsigned using"
+    " virtual void volatile wchar_t while xor xor_eq"
+    " I NULL RAND_MAX UINT32_MAX complex errno i386 imaginary linux noreturn stderr stdin"
+    " stdout unix ";
+
+bool isIdentifier(std::string_view name) {
+  return !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0])) &&
+         std::ranges::all_of(
+             name, [](unsigned char c) { return (c < 0x80 && std::isalnum(c)) || c == '_'; });
+}
+
+// Whether names that begin like this one are not a parameter's: those of C itself, of the headers'
+// shared parts, and of the kernel's code.
+bool beginsTaken(std::string_view name, const std::string &prefix) {
+  bool isReserved = name.size() > 1 && name[0] == '_' &&
+                    (name[1] == '_' || std::isupper(static_cast<unsigned char>(name[1])));
+  return isReserved || name.starts_with("nereid_") || name.starts_with("NEREID_") ||
+         name.starts_with(prefix + "_ptx_") || name.starts_with(prefix + "_cubin_");
+}
+
+// Whether a parameter of that name would hide, or be read as, something else in the header of the
+// functions `prefix`_run and so on.
+bool isTaken(std::string_view name, const std::string &prefix) {
+  static constexpr std::string_view functions[] = {
+      "arguments", "launch", "launch_all", "programs", "run", "run_all", "run_range", "supported"};
+  if (name == upperCase(prefix) + "_ARENA_BYTES" ||
+      (name.starts_with(prefix + "_") &&
+       std::ranges::find(functions, name.substr(prefix.size() + 1)) != std::end(functions)))
+    return true;
+  return takenWords.find(" " + std::string(name) + " ") != std::string_view::npos;
+}
+
+} // namespace
+
+std::vector<std::string> parametersInC(const Artifact &artifact, const std::string &prefix) {
+  std::span<const SlotRecord> slots = artifact.slots();
+  std::vector<std::string> names(slots.size());
+  std::set<std::string, std::less<>> used;
+  // A descriptor is three parameters.
+  auto allOf = [&](size_t slot, const std::string &name) {
+    std::vector<std::string> all{name};
+    if (SlotKind(slots[slot].kind) == SlotKind::Descriptor)
+      all.insert(all.end(), {name + "_shape", name + "_strides"});
+    return all;
+  };
+  auto take = [&](size_t slot, std::string name) {
+    for (const std::string &one : allOf(slot, name))
+      if (isTaken(one, prefix) || used.contains(one))
+        return false;
+    for (const std::string &one : allOf(slot, name))
+      used.insert(one);
+    names[slot] = std::move(name);
+    return true;
+  };
+  // Names that can stay do, wherever another one has to give way.
+  for (size_t i = 0; i < slots.size(); ++i)
+    if (std::string name(artifact.text(slots[i].name));
+        isIdentifier(name) && !beginsTaken(name, prefix))
+      take(i, name);
+  for (size_t i = 0; i < slots.size(); ++i) {
+    std::string_view given = artifact.text(slots[i].name);
+    std::string name = isIdentifier(given) ? std::string(given) : nameInC(given);
+    if (beginsTaken(name, prefix))
+      name = "p_" + name;
+    while (names[i].empty() && !take(i, name))
+      name += '_';
+  }
+  return names;
 }
 
 namespace {
@@ -73,8 +143,7 @@ struct SlotText {
   std::string fields, parameters, assignments, arguments, place;
 };
 
-SlotText textOf(const Artifact &artifact, const SlotRecord &slot) {
-  std::string name = parameterInC(artifact.text(slot.name));
+SlotText textOf(const Artifact &artifact, const SlotRecord &slot, const std::string &name) {
   std::string type(typeInC(DType(slot.type)));
   auto one = [&](const std::string &parameterType, const std::string &member) {
     SlotText text;
@@ -111,10 +180,13 @@ SlotText textOf(const Artifact &artifact, const SlotRecord &slot) {
 
 } // namespace
 
-ParameterText parametersOf(const Artifact &artifact, const std::string &unaligned) {
+ParameterText parametersOf(const Artifact &artifact, const std::string &prefix,
+                           const std::string &unaligned) {
   ParameterText all;
-  for (const SlotRecord &slot : artifact.slots()) {
-    SlotText text = textOf(artifact, slot);
+  std::vector<std::string> names = parametersInC(artifact, prefix);
+  for (size_t i = 0; i < names.size(); ++i) {
+    const SlotRecord &slot = artifact.slots()[i];
+    SlotText text = textOf(artifact, slot, names[i]);
     all.fields += text.fields;
     all.parameters += ", " + text.parameters;
     all.assignments += text.assignments;
@@ -124,8 +196,8 @@ ParameterText parametersOf(const Artifact &artifact, const std::string &unaligne
         (SlotKind(slot.kind) == SlotKind::Pointer || SlotKind(slot.kind) == SlotKind::Int))
       all.checks += "  if (" +
                     std::string(SlotKind(slot.kind) == SlotKind::Pointer ? "(uintptr_t)" : "") +
-                    parameterInC(artifact.text(slot.name)) + " % " +
-                    std::to_string(slot.divisibility) + ")\n    return " + unaligned + ";\n";
+                    names[i] + " % " + std::to_string(slot.divisibility) + ")\n    return " +
+                    unaligned + ";\n";
   }
   return all;
 }

@@ -18,7 +18,8 @@ struct ParameterText {
   std::string checks;      ///< statements that return `unaligned` where a promise is broken
   std::string places;      ///< "&block.x, &block.n, ": where each slot begins
 };
-ParameterText parametersOf(const support::Artifact &artifact, const std::string &unaligned);
+ParameterText parametersOf(const support::Artifact &artifact, const std::string &prefix,
+                           const std::string &unaligned);
 
 /// The signature, and what was compiled in, as text for comments.
 std::string signatureOf(const support::Artifact &artifact);
@@ -26,8 +27,11 @@ std::string constantsOf(const support::Artifact &artifact);
 
 /// "pair[0].scale" as a name of C.
 std::string nameInC(std::string_view name);
-/// The same for a parameter, beside those that the headers have; "count" is "count_".
-std::string parameterInC(std::string_view name);
+/// What the slots are called as parameters of the functions that begin with `prefix`, each
+/// differently: a name that the headers, C or C++ keep for themselves has a `_` more ("count" is
+/// "count_").
+std::vector<std::string> parametersInC(const support::Artifact &artifact,
+                                       const std::string &prefix);
 /// Text of the user in a C comment.
 std::string inComment(std::string text);
 std::string upperCase(std::string text);

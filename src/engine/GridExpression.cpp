@@ -70,13 +70,16 @@ Result<support::Artifact> withGrid(const support::Artifact &artifact, const std:
 namespace {
 
 Result<std::string> axisInC(const support::Artifact &artifact,
-                            const support::ExpressionRecord &axis) {
+                            const support::ExpressionRecord &axis, const std::string &prefix) {
   auto expression = HostExpression::open(artifact.blob(axis.code));
   if (!expression)
     return expression.takeError();
   support::HostNames names;
+  std::vector<std::string> slots = parametersInC(artifact, prefix);
   for (const support::ParameterRecord &parameter : artifact.parameters())
-    names.leaves.push_back("(int64_t)" + parameterInC(artifact.text(parameter.name)));
+    names.leaves.push_back(parameter.firstSlot < slots.size()
+                               ? "(int64_t)" + slots[parameter.firstSlot]
+                               : std::string());
   for (const support::HostNode &node : expression->nodes()) {
     HostOp op = HostOp(node.op);
     bool asksTensor = op >= HostOp::Numel && op <= HostOp::TypeIn;
@@ -103,7 +106,7 @@ Result<std::string> wholeGridInC(const support::Artifact &artifact, const std::s
   for (const support::ExpressionRecord &expression : artifact.expressions()) {
     if (support::ExpressionRole(expression.role) != support::ExpressionRole::Grid)
       continue;
-    auto axis = axisInC(artifact, expression);
+    auto axis = axisInC(artifact, expression, name);
     if (!axis)
       return axis.takeError();
     axes[expression.index] = *std::move(axis);
@@ -111,7 +114,7 @@ Result<std::string> wholeGridInC(const support::Artifact &artifact, const std::s
   }
   if (!isThere)
     return std::string();
-  ParameterText all = parametersOf(artifact, "");
+  ParameterText all = parametersOf(artifact, name, "");
   std::string parameters = isGpu                    ? "void *stream" + all.parameters
                            : all.parameters.empty() ? "void"
                                                     : all.parameters.substr(2);

@@ -258,6 +258,21 @@ std::string Statement::mnemonic() const {
   return text;
 }
 
+const uint16_t *selectorsOf(std::string_view mode) {
+  struct Mode {
+    std::string_view name;
+    uint16_t selectors[4];
+  };
+  static constexpr Mode modes[] = {
+      {"f4e", {0x3210, 0x4321, 0x5432, 0x6543}}, {"b4e", {0x5670, 0x6701, 0x7012, 0x0123}},
+      {"rc8", {0x0000, 0x1111, 0x2222, 0x3333}}, {"ecl", {0x3210, 0x3211, 0x3222, 0x3333}},
+      {"ecr", {0x0000, 0x1110, 0x2210, 0x3210}}, {"rc16", {0x1010, 0x3232, 0x1010, 0x3232}}};
+  for (const Mode &one : modes)
+    if (one.name == mode)
+      return one.selectors;
+  return nullptr;
+}
+
 Text parse(std::string_view text, unsigned operands) {
   return std::move(Parser(text, operands).result);
 }

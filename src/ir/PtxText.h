@@ -59,6 +59,10 @@ struct Text {
 /// What a failed assertion that stands for `trap` says.
 inline constexpr char trapMessage[] = "inline PTX `trap`";
 
+/// What a mode of `prmt` selects by the lowest two bits of its third operand, as selectors of the
+/// plain instruction; null for no mode.
+const uint16_t *selectorsOf(std::string_view mode);
+
 /// Throws Unknown. `operands` is how many `$k` there are.
 Text parse(std::string_view text, unsigned operands);
 

@@ -496,12 +496,14 @@ Instruction bitInstruction(const ptx::Statement &statement) {
   }
   if (op == "prmt") {
     expect(statement, 4, 4);
-    if (words.size() != 2) // the modes .f4e and so on
+    const uint16_t *mode = words.size() == 3 ? ptx::selectorsOf(words[2]) : nullptr;
+    if (!mode && words.size() != 2)
       throw unknown(statement);
     return [=](State &state) {
+      uint32_t selector = read(state, args[3], type);
       write(state, args[0], type,
             permuteBytes(read(state, args[1], type), read(state, args[2], type),
-                         read(state, args[3], type)));
+                         mode ? mode[selector & 3] : selector));
     };
   }
   if (op == "shf") {
@@ -554,6 +556,159 @@ Instruction bitInstruction(const ptx::Statement &statement) {
     };
   }
   return {};
+}
+
+// The place of the bit in `mask` that is the |offset|-th set one from `base` on, upwards or
+// downwards; for no offset `base` itself, if it is set. All ones where there is none.
+uint32_t findSetBit(uint32_t mask, uint32_t base, int32_t offset) {
+  auto isSet = [&](int64_t at) { return at >= 0 && at < 32 && (mask >> at & 1); };
+  if (offset == 0)
+    return isSet(base) ? base : ~0u;
+  int64_t left = std::abs(int64_t(offset));
+  for (int64_t at = int32_t(base); at >= 0 && at < 32; at += offset > 0 ? 1 : -1)
+    if (isSet(at) && --left == 0)
+      return uint32_t(at);
+  return ~0u;
+}
+
+// What finds bits, and makes masks of them; null for what does not.
+Instruction searchInstruction(const ptx::Statement &statement) {
+  const std::vector<Operand> &args = statement.arguments;
+  std::string_view op = statement.words[0];
+  ptx::Type type = statement.types[0];
+  bool isSigned = type.kind == Kind::Signed, clamps = statement.has("clamp");
+  if (op == "fns") {
+    expect(statement, 4, 4);
+    return [=](State &state) {
+      write(state, args[0], type,
+            findSetBit(read(state, args[1], type), read(state, args[2], type),
+                       int32_t(read(state, args[3], type))));
+    };
+  }
+  if (op == "bfind") {
+    expect(statement, 2, 2);
+    return [=, counts = statement.has("shiftamt")](State &state) {
+      uint64_t x = read(state, args[1], type);
+      if (isSigned && signExtend(x, type.bits) < 0)
+        x = ~x & maskOf(type.bits);
+      uint64_t place = 63 - uint64_t(std::countl_zero(x));
+      write(state, args[0], {Kind::Unsigned, 32},
+            !x       ? ~uint64_t(0)
+            : counts ? type.bits - 1 - place
+                     : place);
+    };
+  }
+  if (op == "szext") {
+    expect(statement, 3, 3);
+    return [=](State &state) {
+      uint32_t x = read(state, args[1], type), by = read(state, args[2], {});
+      unsigned width = clamps && by >= 32 ? 32 : by & 31;
+      x &= maskOf(width);
+      write(state, args[0], type, isSigned && width ? uint64_t(signExtend(x, width)) : x);
+    };
+  }
+  if (op == "bmsk") {
+    expect(statement, 3, 3);
+    return [=](State &state) {
+      uint64_t first = read(state, args[1], type), length = read(state, args[2], type);
+      first = clamps ? std::min<uint64_t>(first, 32) : first & 31;
+      length = clamps ? std::min<uint64_t>(length, 32) : length & 31;
+      write(state, args[0], type, maskOf(length) << first);
+    };
+  }
+  return {};
+}
+
+// Sums of differences and of short products, a choice by a sign; null for what is none.
+Instruction sumInstruction(const ptx::Statement &statement) {
+  const std::vector<Operand> &args = statement.arguments;
+  std::string_view op = statement.words[0];
+  std::vector<ptx::Type> types = statement.types;
+  ptx::Type type = types[0];
+  if (op == "dp2a" && types.size() == 2 && statement.has("lo") != statement.has("hi")) {
+    expect(statement, 4, 4);
+    return [=, skipped = statement.has("hi") ? 2 : 0](State &state) {
+      uint64_t a = read(state, args[1], type), b = read(state, args[2], type);
+      __int128 sum = integer(type, read(state, args[3], type));
+      for (unsigned i = 0; i < 2; ++i)
+        sum += integer({types[0].kind, 16}, a >> 16 * i & 0xffff) *
+               integer({types[1].kind, 8}, b >> 8 * (i + skipped) & 0xff);
+      write(state, args[0], type, uint64_t(sum));
+    };
+  }
+  if (op == "sad" && type.kind != Kind::Float) {
+    expect(statement, 4, 4);
+    return [=](State &state) {
+      __int128 x = integer(type, read(state, args[1], type)),
+               y = integer(type, read(state, args[2], type));
+      write(state, args[0], type, read(state, args[3], type) + uint64_t(x < y ? y - x : x - y));
+    };
+  }
+  // Four bytes of each at a time; with `.add` their sum and the third number.
+  if (op == "vabsdiff4" && types.size() == 3 && !statement.has("sat")) {
+    expect(statement, 4, 4);
+    return [=, adds = statement.has("add")](State &state) {
+      uint64_t a = read(state, args[1], {}), b = read(state, args[2], {}), bytes = 0;
+      uint64_t sum = read(state, args[3], {});
+      for (unsigned i = 0; i < 4; ++i) {
+        __int128 x = integer({types[1].kind, 8}, a >> 8 * i & 0xff),
+                 y = integer({types[2].kind, 8}, b >> 8 * i & 0xff);
+        uint64_t difference = uint64_t(x < y ? y - x : x - y);
+        sum += difference;
+        bytes |= (difference & 0xff) << 8 * i;
+      }
+      write(state, args[0], type, adds ? sum : bytes);
+    };
+  }
+  if (op == "slct" && types.size() == 2) {
+    expect(statement, 4, 4);
+    return [=, flushes = statement.has("ftz")](State &state) {
+      uint64_t by = read(state, args[3], types[1]);
+      double x = types[1].kind == Kind::Float ? toDouble(types[1], by)
+                                              : double(signExtend(by, types[1].bits));
+      bool first = (flushes && types[1].kind == Kind::Float ? flush(x) : x) >= 0;
+      write(state, args[0], type, read(state, args[first ? 1 : 2], type));
+    };
+  }
+  if (op == "testp" && (type.name == "f32" || type.name == "f64") && statement.words.size() == 3) {
+    expect(statement, 2, 2);
+    static const std::map<std::string, std::vector<int>, std::less<>> tests = {
+        {"finite", {FP_NORMAL, FP_SUBNORMAL, FP_ZERO}},
+        {"infinite", {FP_INFINITE}},
+        {"number", {FP_NORMAL, FP_SUBNORMAL, FP_ZERO, FP_INFINITE}},
+        {"notanumber", {FP_NAN}},
+        {"normal", {FP_NORMAL}},
+        {"subnormal", {FP_SUBNORMAL}}};
+    auto test = tests.find(statement.words[1]);
+    if (test == tests.end())
+      throw unknown(statement);
+    return [=, kinds = test->second](State &state) {
+      uint64_t x = read(state, args[1], type);
+      int kind = type.bits == 64 ? std::fpclassify(std::bit_cast<double>(x))
+                                 : std::fpclassify(std::bit_cast<float>(uint32_t(x)));
+      write(state, args[0], {Kind::Predicate, 1},
+            std::find(kinds.begin(), kinds.end(), kind) != kinds.end());
+    };
+  }
+  return {};
+}
+
+// cvt.pack.sat.narrow.from[.b32] d, a, b[, c]: b in the lowest bits, a above it, c's above those.
+Instruction packSaturated(const ptx::Statement &statement) {
+  const std::vector<Operand> &args = statement.arguments;
+  ptx::Type to = statement.types[0], from = statement.types[1];
+  if (statement.types.size() > 3 || !statement.has("sat") || to.kind == Kind::Float ||
+      from.kind == Kind::Float || to.bits > 16)
+    throw unknown(statement);
+  expect(statement, 3, 4);
+  return [=](State &state) {
+    auto narrow = [&](const Operand &operand) {
+      return clamp(to, integer(from, read(state, operand, from))) & maskOf(to.bits);
+    };
+    uint64_t above = args.size() > 3 ? read(state, args[3], {}) : 0;
+    write(state, args[0], {Kind::Bits, 32},
+          narrow(args[2]) | narrow(args[1]) << to.bits | above << 2 * to.bits);
+  };
 }
 
 // `ld` and `st` of global memory: a register, or a list of them.
@@ -621,6 +776,8 @@ Instruction instruction(const ptx::Statement &statement) {
     expect(statement, 2, 2);
     return move(type, args);
   }
+  if (op == "cvt" && has("pack") && types.size() > 1)
+    return packSaturated(statement);
   if (op == "cvt") {
     if (types.size() != 2)
       throw unknown(statement);
@@ -633,8 +790,9 @@ Instruction instruction(const ptx::Statement &statement) {
     return setPredicate(statement, m);
   if (op == "ld" || op == "st")
     return accessMemory(statement);
-  if (Instruction run = bitInstruction(statement))
-    return run;
+  for (auto *decode : {bitInstruction, searchInstruction, sumInstruction})
+    if (Instruction run = decode(statement))
+      return run;
   expect(statement, 2, 4);
   Instruction run = type.kind == Kind::Float ? floatInstruction(op, type, m, args)
                                              : integerInstruction(op, type, m, args);

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <map>
 #include <mutex>
+#include <pthread.h>
 #include <string>
 #include <sys/stat.h>
 #include <tuple>
@@ -50,7 +51,23 @@ struct Known {
   Hash128 hash;
 };
 
-std::mutex mutex;
+// A child has one thread: what another one held at the fork would be held for ever. So a fork waits
+// until nobody has it.
+class TableLock {
+public:
+  TableLock() {
+    static const int registered =
+        ::pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
+    (void)registered;
+    mutex.lock();
+  }
+  ~TableLock() { mutex.unlock(); }
+  TableLock(const TableLock &) = delete;
+
+private:
+  static inline std::mutex mutex;
+};
+
 std::map<std::filesystem::path, Known> &known() {
   static auto *all = new std::map<std::filesystem::path, Known>; // outlives every user
   return *all;
@@ -64,7 +81,7 @@ uint64_t filesHashed() { return hashed; }
 std::optional<Hash128> hashOfFile(const std::filesystem::path &path) {
   std::optional<Stamp> before = stampOf(path);
   if (before) {
-    std::lock_guard lock(mutex);
+    TableLock lock;
     if (auto at = known().find(path); at != known().end() && at->second.stamp == *before)
       return at->second.hash;
   }
@@ -75,7 +92,7 @@ std::optional<Hash128> hashOfFile(const std::filesystem::path &path) {
     return {};
   Hash128 hash = hash128(*bytes);
   if (before && before == stampOf(path) && isOlderThanATick(*before, now)) {
-    std::lock_guard lock(mutex);
+    TableLock lock;
     known().insert_or_assign(path, Known{*before, hash});
   }
   return hash;

@@ -93,7 +93,9 @@ Value AsmEmitter::result(const Statement &s) {
     return packed(parts, type.width());
   }
   if (operation == "cvt")
-    return converted(s);
+    return s.has("pack") ? packSaturated(s) : converted(s);
+  if (operation == "testp")
+    return floatClass(s);
   if (operation == "setp")
     return comparison(s);
   if (operation == "selp") {
@@ -104,10 +106,20 @@ Value AsmEmitter::result(const Statement &s) {
     takes(s, 5, 5);
     return lookUp(in(1), in(2), in(3), number(4));
   }
-  if (operation == "prmt" && s.words.size() == 2) {
+  if (operation == "prmt") {
     takes(s, 4, 4);
-    Value bytes[] = {in(1), in(2)};
-    return chosenBytes(packed(bytes, 64), in(3));
+    const uint16_t *mode = s.words.size() == 3 ? ptx::selectorsOf(s.words[2]) : nullptr;
+    if (!mode && s.words.size() != 2)
+      unknown(s);
+    Value bytes[] = {in(1), in(2)}, selector = in(3);
+    if (mode) {
+      uint64_t all = 0;
+      for (unsigned i = 0; i < 4; ++i)
+        all |= uint64_t(mode[i]) << 16 * i;
+      Value at = shiftedLeft(make<arith::AndIOp>(selector, integer(3, 32)), 4);
+      selector = resized(make<tile::ShRUOp>(integer(all, 64), resized(at, 64)), 32);
+    }
+    return chosenBytes(packed(bytes, 64), selector);
   }
   if (operation == "shf") {
     takes(s, 4, 4);
@@ -145,6 +157,10 @@ Value AsmEmitter::result(const Statement &s) {
     }
     return sum;
   }
+  if (Value found = fieldResult(s))
+    return found;
+  if (Value found = sumResult(s))
+    return found;
   takes(s, 2, 4);
   return type.kind == Kind::Float ? floatResult(s) : integerResult(s);
 }
@@ -187,6 +203,159 @@ Value AsmEmitter::chosenBytes(Value bytes, Value selector) {
     all = make<arith::OrIOp>(all, shiftedLeft(resized(byte, 32), 8 * i));
   }
   return all;
+}
+
+// bfe of a signed type: above the field, and above the number, the field's last bit.
+Value AsmEmitter::signedField(const Statement &s) {
+  takes(s, 4, 4);
+  unsigned bits = s.types[0].bits;
+  Value x = read(s, s.arguments[1], s.types[0]), first = byteOf(s, 2), length = byteOf(s, 3);
+  // How far the field's last bit is from the top.
+  Value end = make<arith::MinUIOp>(make<arith::AddIOp>(first, length), integer(bits, 32));
+  Value above = resized(make<arith::SubIOp>(integer(bits, 32), end), bits);
+  Value field = make<tile::ShRSOp>(make<tile::ShLOp>(x, above), above);
+  field = make<tile::ShRSOp>(field, resized(minShift(first, bits), bits));
+  Value isNone = compareIntegers(arith::CmpIPredicate::eq, length, integer(0, 32));
+  return select(isNone, integer(0, bits), field);
+}
+
+// fns: the place of the |offset|-th bit that is set from `base` on, downwards for a negative
+// offset; for none `base`, if it is set. All ones where there is none.
+Value AsmEmitter::setBit(Value mask, Value base, Value offset) {
+  using P = arith::CmpIPredicate;
+  Value zero = integer(0, 32), one = integer(1, 32), last = integer(31, 32);
+  // Downwards is upwards in the mirror.
+  Value isDown = compareIntegers(P::slt, offset, zero);
+  Value from = select(isDown, make<arith::SubIOp>(last, base), base);
+  Value x = select(isDown, function("brev", mask), mask);
+  Value by = minShift(from, 32);
+  x = make<tile::ShLOp>(make<tile::ShRUOp>(x, by), by);
+  Value isBase = compareIntegers(P::eq, offset, zero);
+  x = select(isBase, make<arith::AndIOp>(x, make<tile::ShLOp>(one, by)), x);
+  Value left = select(isDown, make<arith::SubIOp>(zero, offset), offset);
+  left = select(isBase, zero, make<arith::SubIOp>(left, one));
+  Value isThere = compareIntegers(P::ult, left, function("popc", x)), at = zero;
+  // Halves that hold too few bits are passed by.
+  for (unsigned width : {16u, 8u, 4u, 2u, 1u}) {
+    Value half =
+        make<arith::AndIOp>(make<tile::ShRUOp>(x, at), integer((uint64_t(1) << width) - 1, 32));
+    Value count = function("popc", half);
+    Value passes = compareIntegers(P::uge, left, count);
+    left = select(passes, make<arith::SubIOp>(left, count), left);
+    at = select(passes, make<arith::AddIOp>(at, integer(width, 32)), at);
+  }
+  // Of a number that is not there the place is of no meaning, and below 32 in any case.
+  at = select(isDown, make<arith::SubIOp>(last, at), at);
+  return select(isThere, at, integer(~0ull, 32));
+}
+
+Value AsmEmitter::highestBit(const Statement &s) {
+  takes(s, 2, 2);
+  const ptx::Type &type = s.types[0];
+  Value x = read(s, s.arguments[1], type), zero = integer(0, type.bits);
+  if (type.kind == Kind::Signed) // the highest bit that is not the sign
+    x = make<arith::XOrIOp>(x, make<tile::ShRSOp>(x, integer(type.bits - 1, type.bits)));
+  Value above = resized(function(type.bits == 64 ? "clzll" : "clz", x), 32);
+  Value place = s.has("shiftamt") ? above : make<arith::SubIOp>(integer(type.bits - 1, 32), above);
+  return select(compareIntegers(arith::CmpIPredicate::eq, x, zero), integer(~0ull, 32), place);
+}
+
+// szext: the lowest bits alone, or with the highest of them above.
+Value AsmEmitter::widened(const Statement &s) {
+  takes(s, 3, 3);
+  Value x = read(s, s.arguments[1], s.types[0]), width = read(s, s.arguments[2], {});
+  width = s.has("clamp") ? minShift(width, 32) : make<arith::AndIOp>(width, integer(31, 32));
+  Value above = make<arith::SubIOp>(integer(32, 32), width); // 32 shifts all out
+  Value low = make<tile::ShLOp>(x, above);
+  return s.types[0].kind == Kind::Signed ? make<tile::ShRSOp>(low, above)
+                                         : make<tile::ShRUOp>(low, above);
+}
+
+Value AsmEmitter::maskOfBits(const Statement &s) {
+  takes(s, 3, 3);
+  auto amount = [&](size_t i) {
+    Value value = read(s, s.arguments[i], s.types[0]);
+    return s.has("clamp") ? minShift(value, 32) : make<arith::AndIOp>(value, integer(31, 32));
+  };
+  Value first = amount(1);
+  Value ones = make<arith::SubIOp>(make<tile::ShLOp>(integer(1, 32), amount(2)), integer(1, 32));
+  return make<tile::ShLOp>(ones, first);
+}
+
+// What finds bits, and makes masks of them; null for what does not.
+Value AsmEmitter::fieldResult(const Statement &s) {
+  const ptx::Type &type = s.types[0];
+  StringRef operation = s.operation();
+  if (operation == "bfe" && type.kind == Kind::Signed)
+    return signedField(s);
+  if (operation == "bfind")
+    return highestBit(s);
+  if (operation == "szext")
+    return widened(s);
+  if (operation == "bmsk")
+    return maskOfBits(s);
+  if (operation != "fns")
+    return {};
+  takes(s, 4, 4);
+  return setBit(read(s, s.arguments[1], type), read(s, s.arguments[2], type),
+                read(s, s.arguments[3], type));
+}
+
+// Sums of differences and of short products, a choice by a sign; null for what is none.
+Value AsmEmitter::sumResult(const Statement &s) {
+  const ptx::Type &type = s.types[0];
+  StringRef operation = s.operation();
+  using P = arith::CmpIPredicate;
+  auto difference = [&](Value x, Value y, bool isSigned) {
+    Value isLess = compareIntegers(isSigned ? P::slt : P::ult, x, y);
+    return select(isLess, make<arith::SubIOp>(y, x), make<arith::SubIOp>(x, y));
+  };
+  // Some bits of an operand, as a number of 32.
+  auto part = [&](size_t i, unsigned first, unsigned bits, Kind kind) {
+    Value whole = read(s, s.arguments[i], {});
+    return resized(resized(shiftedRight(whole, first), bits), 32, kind == Kind::Signed);
+  };
+  if (operation == "dp2a" && s.types.size() == 2 && s.has("lo") != s.has("hi")) {
+    takes(s, 4, 4);
+    Value sum = read(s, s.arguments[3], type);
+    for (unsigned i = 0; i < 2; ++i)
+      sum = make<arith::AddIOp>(
+          sum, make<arith::MulIOp>(part(1, 16 * i, 16, type.kind),
+                                   part(2, 8 * i + (s.has("hi") ? 16 : 0), 8, s.types[1].kind)));
+    return sum;
+  }
+  if (operation == "sad" && type.kind != Kind::Float) {
+    takes(s, 4, 4);
+    Value apart = difference(read(s, s.arguments[1], type), read(s, s.arguments[2], type),
+                             type.kind == Kind::Signed);
+    return make<arith::AddIOp>(apart, read(s, s.arguments[3], type));
+  }
+  // Four bytes of each at a time; with `.add` their sum and the third number.
+  if (operation == "vabsdiff4" && s.types.size() == 3 && !s.has("sat")) {
+    takes(s, 4, 4);
+    Value sum = read(s, s.arguments[3], {});
+    SmallVector<Value> bytes;
+    for (unsigned i = 0; i < 4; ++i) {
+      Value apart = difference(part(1, 8 * i, 8, s.types[1].kind),
+                               part(2, 8 * i, 8, s.types[2].kind), /*isSigned=*/true);
+      sum = make<arith::AddIOp>(sum, apart);
+      bytes.push_back(resized(apart, 8));
+    }
+    return s.has("add") ? sum : packed(bytes, 32);
+  }
+  if (operation == "slct" && s.types.size() == 2) {
+    takes(s, 4, 4);
+    Value by = read(s, s.arguments[3], s.types[1]), isFirst;
+    if (s.types[1].name == "f32") {
+      Value zero = real(0, b.getF32Type());
+      isFirst = compareFloats(arith::CmpFPredicate::OGE,
+                              flushed(fromBits(by, b.getF32Type()), s.has("ftz")), zero);
+    } else {
+      isFirst = compareIntegers(P::sge, by, integer(0, widthOf(by)));
+    }
+    return select(isFirst, read(s, s.arguments[1], type), read(s, s.arguments[2], type));
+  }
+  return {};
 }
 
 // --- comparisons ---
@@ -267,9 +436,12 @@ Value AsmEmitter::integerResult(const Statement &s) {
       if (s.has("hi"))
         product = resized(shiftedRight(product, bits), bits);
     } else if (s.has("hi")) {
-      if (isSigned)
-        unknown(s);
       product = make<tile::MulHiUIOp>(in(1), in(2));
+      // A negative number stands for 2^64 more than it is.
+      for (size_t i = 1; isSigned && i < 3; ++i) {
+        Value sign = make<tile::ShRSOp>(in(i), integer(63, 64));
+        product = make<arith::SubIOp>(product, make<arith::AndIOp>(sign, in(3 - i)));
+      }
     } else {
       product = make<arith::MulIOp>(in(1), in(2));
     }

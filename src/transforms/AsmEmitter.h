@@ -98,6 +98,10 @@ public:
 
 private:
   template <typename Op> Value make(Value x, Value y) { return b.create<Op>(loc, x, y); }
+  // Shifts by what may be more than the width, which gives what the width gives.
+  Value minShift(Value by, unsigned width) {
+    return make<mlir::arith::MinUIOp>(by, integer(width, widthOf(by)));
+  }
   Value select(Value condition, Value x, Value y) {
     return b.create<mlir::arith::SelectOp>(loc, condition, x, y);
   }
@@ -141,6 +145,13 @@ private:
   Value lowBits(const ptx::Statement &s, size_t argument, unsigned width);
   Value lookUp(Value a, Value b, Value c, uint64_t table);
   Value chosenBytes(Value bytes, Value selector);
+  Value signedField(const ptx::Statement &s);
+  Value setBit(Value mask, Value base, Value offset);
+  Value highestBit(const ptx::Statement &s);
+  Value widened(const ptx::Statement &s);
+  Value maskOfBits(const ptx::Statement &s);
+  Value fieldResult(const ptx::Statement &s);
+  Value sumResult(const ptx::Statement &s);
 
   // --- comparisons, integers ---
 
@@ -155,8 +166,10 @@ private:
   Value sumTowardsZero(Value x, Value y);
   Value floatFunction(const ptx::Statement &s, Type element, mlir::ArrayRef<Value> in);
   Value floatResult(const ptx::Statement &s);
+  Value floatClass(const ptx::Statement &s);
   Value converted(const ptx::Statement &s);
   Value convertedLane(const ptx::Statement &s, Value bits);
+  Value packSaturated(const ptx::Statement &s);
   static bool isSmallFloat(const ptx::Type &type) {
     return type.name == "e2m1" || type.name == "e2m3" || type.name == "e3m2" ||
            type.name == "ue8m0";

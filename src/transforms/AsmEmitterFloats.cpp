@@ -146,7 +146,52 @@ Value AsmEmitter::floatResult(const Statement &s) {
   return packed(lanes, type.width());
 }
 
+// testp
+Value AsmEmitter::floatClass(const Statement &s) {
+  takes(s, 2, 2);
+  const ptx::Type &type = s.types[0];
+  if ((type.name != "f32" && type.name != "f64") || s.words.size() != 3)
+    unknown(s);
+  unsigned bits = type.bits;
+  Value sizeMask = integer(~0ull >> (65 - bits), bits);
+  Value size = make<arith::AndIOp>(read(s, s.arguments[1], type), sizeMask);
+  Value infinity = integer(bits == 64 ? 0x7ffull << 52 : 0xffull << 23, bits);
+  Value least = integer(bits == 64 ? 1ull << 52 : 1ull << 23, bits); // that is normal
+  using P = arith::CmpIPredicate;
+  auto is = [&](P predicate, Value than) { return compareIntegers(predicate, size, than); };
+  StringRef how = s.words[1];
+  if (how == "finite")
+    return is(P::ult, infinity);
+  if (how == "infinite")
+    return is(P::eq, infinity);
+  if (how == "number")
+    return is(P::ule, infinity);
+  if (how == "notanumber")
+    return is(P::ugt, infinity);
+  if (how == "normal")
+    return make<arith::AndIOp>(is(P::uge, least), is(P::ult, infinity));
+  if (how == "subnormal")
+    return make<arith::AndIOp>(is(P::ult, least), is(P::ne, integer(0, bits)));
+  unknown(s);
+}
+
 // --- conversions ---
+
+// cvt.pack.sat.narrow.from[.b32] d, a, b[, c]: b in the lowest bits, a above it, c's above those.
+Value AsmEmitter::packSaturated(const Statement &s) {
+  takes(s, 3, 4);
+  const ptx::Type &to = s.types[0];
+  if (s.types.size() < 2 || s.types.size() > 3 || !s.has("sat") || to.kind == Kind::Float ||
+      s.types[1].kind == Kind::Float || to.bits > 16 || s.types[1].bits > 32)
+    unknown(s);
+  auto narrow = [&](size_t i) {
+    return resized(convertedLane(s, read(s, s.arguments[i], s.types[1])), 32);
+  };
+  Value result = make<arith::OrIOp>(narrow(2), shiftedLeft(narrow(1), to.bits));
+  if (s.arguments.size() < 4)
+    return result;
+  return make<arith::OrIOp>(result, shiftedLeft(read(s, s.arguments[3], {}), 2 * to.bits));
+}
 
 // A code as f32. With exponent and fraction where f32 has them the number is too small by a power
 // of two: the product is exact, denormals too.

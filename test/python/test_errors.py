@@ -5,6 +5,7 @@ import pathlib
 import sys
 import tempfile
 import threading
+import traceback
 import unittest
 import unittest.mock
 
@@ -162,6 +163,21 @@ class Errors(unittest.TestCase):
             with self.assertRaisesRegex((ValueError, TypeError), said, msg=grid):
                 add[grid](x, x, x, 1)
         add[(1.0, )](x, x, x, 1)
+        for name, said in (("BLOCK_X", r"`add` asks for 'BLOCK_X', and .*: `x`, `y`, `out`, `n`, `BLOCK`; did you mean `BLOCK`\?$"),
+                           ("num_warps", "`num_warps` is an option of the launch"), ("ROWS", "`BLOCK`$"), (3, "asks for 3, ")):
+            with self.assertRaisesRegex(KeyError, said) as raised:
+                add[lambda meta: (meta[name], )](x, x, x, 1)
+            self.assertEqual(raised.exception.args, (name, ))  # as a plain one has it
+        with self.assertRaisesRegex(KeyError, "`BLOCK`") as raised:
+            triton.autotune([triton.Config({"BLOCK": 64}), triton.Config({"BLOCK": 128})], key=[])(add)[lambda meta: (meta["BLOK"], )](x, x, x, 1)
+        try:  # with the line that asked
+            add[lambda meta: (meta["ROWS"], )](x, x, x, 1)
+        except KeyError as failure:
+            self.assertIn("<lambda>", [frame.name for frame in traceback.extract_tb(failure.__traceback__)])
+        # A key of something else is the program's own matter.
+        with self.assertRaises(KeyError) as raised:
+            add[lambda meta: ({}["BLOCK_X"], )](x, x, x, 1)
+        self.assertIs(type(raised.exception), KeyError)
         with self.assertRaises(ZeroDivisionError):
             add[lambda meta: (1 // 0, )](x, x, x, 1)
         with self.assertRaises(RuntimeError):

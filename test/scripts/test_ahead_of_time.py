@@ -1,4 +1,5 @@
 """Kernels built ahead of time run in C programs that link nothing of ours."""
+import keyword
 import os
 import pathlib
 import shutil
@@ -295,6 +296,73 @@ class AheadOfTime(unittest.TestCase):
         run(*words, "--emit", "obj", "-t", "sm_90a")
         for language in ("c", "c++"):
             run("clang-19", "-x", language, "-fsyntax-only", "-Wall", "-Wno-unused-function", "-Werror", self.folder / "kept.h")
+
+    def test_words_of_c_and_cpp(self):
+        words = """alignas alignof and_eq arguments asm auto bitand bitor bool case catch char char16_t char32_t char8_t co_await co_return co_yield
+            compl complex concept const const_cast consteval constexpr constinit context decltype default delete do double dlsym dynamic_cast enum
+            errno explicit export extern false float friend goto inline int int32_t linux long mutable namespace new noexcept not_eq nullptr
+            operator or_eq private protected public register reinterpret_cast requires restrict short signed size_t sizeof static static_assert
+            static_cast struct switch template this thread_local throw true typedef typeid typename typeof union unsigned using virtual void
+            volatile wchar_t while xor xor_eq I NULL UINT32_MAX _Bool _Generic stdout unix stream codes nereid_cdiv nereid_cuda_open
+            taken_programs taken_run taken_launch taken_arguments TAKEN_ARENA_BYTES""".split()
+        words = [word for word in words if not keyword.iskeyword(word)]
+        (self.folder / "taken.py").write_text(
+            "import triton\nimport triton.language as tl\n\n@triton.jit\ndef taken(out, " + ", ".join(words) +
+            "):\n    tl.store(out, " + " + ".join(words) + ")\n")
+        call = ", ".join(str(2 ** (i % 20)) for i in range(len(words)))
+        main = f"""#include <errno.h>
+#include <stdio.h>
+#ifndef __cplusplus
+#include <complex.h>
+#endif
+#include "taken.h"
+int main() {{
+  int out = 0;
+  int status = taken_run_all(&out, {call});
+  return printf(status || out != {sum(2 ** (i % 20) for i in range(len(words)))} ? "wrong %d\\n" : "right\\n", out) < 0;
+}}
+"""
+        compile_ = [NEREID, "compile", self.folder / "taken.py:taken", "-s", ", ".join(["*i32"] + ["i32"] * len(words)), "--emit", "obj",
+                    "--grid", "min(1, concept + 1)", "-o", self.folder / "taken.o"]
+        for target in ([], ["-t", "sm_90a"]):
+            run(*compile_, *target)
+            for language, standard in (("c", "gnu11"), ("c++", "gnu++20")):
+                run("clang-19", "-x", language, f"-std={standard}", "-fsyntax-only", "-Wall", "-Wno-unused-function", "-Werror",
+                    self.folder / "taken.h")
+        run(*compile_)
+        for compiler, suffix, standard in (("clang-19", "c", "gnu11"), ("clang++-19", "cpp", "gnu++20")):
+            (self.folder / f"main.{suffix}").write_text(main)
+            run(compiler, f"-std={standard}", "-I", self.folder, self.folder / f"main.{suffix}", self.folder / "taken.o", "-o", self.folder / "main")
+            self.assertEqual(run(self.folder / "main"), "right\n")
+
+    def test_parameters_of_one_name(self):
+        # A name that can stay does; what gives way to it differs from all others.
+        (self.folder / "alike.py").write_text("""
+import triton
+import triton.language as tl
+
+@triton.jit
+def alike(count, x, count_, x_, x_shape: tl.tensor_descriptor, count__):
+    tl.store(x, 1000 * count + 100 * count_ + 10 * count__ + tl.load(x_))
+    x_shape.store([0], tl.full((16,), 7, tl.int32))
+""")
+        (self.folder / "main.c").write_text(r"""#include "alike.h"
+#include <stdio.h>
+int main(void) {
+  int x = 0, y = 5, z[16] = {0};
+  const int64_t shape[] = {16}, strides[] = {1};
+  int status = alike_run(1, 1, 1, 1, &x, 2, &y, z, shape, strides, 3);
+  printf("%d %d %d\n", status, x, z[15]);
+  return 0;
+}
+""")
+        run(NEREID, "compile", self.folder / "alike.py:alike", "-s", "i32, *i32, i32, *i32, tensordesc<i32[16]>, i32", "--emit", "obj",
+            "-o", self.folder / "alike.o")
+        header = (self.folder / "alike.h").read_text()
+        for name in ("int32_t count___,", "int32_t count_,", "int32_t count__)", " x_,", "x_shape_shape"):
+            self.assertIn(name, header)
+        run("clang-19", "-I", self.folder, self.folder / "main.c", self.folder / "alike.o", "-o", self.folder / "main")
+        self.assertEqual(run(self.folder / "main"), "0 1235 7\n")
 
     def test_a_c_file(self):
         self.compile_add("c", "add.c")

@@ -7,7 +7,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "scripts"))
 from corpus_guess import Repair, Sites, firstGuesses  # noqa: E402
-from corpus_tools import split  # noqa: E402
+from ast_source import split  # noqa: E402
 
 KERNEL = textwrap.dedent("""
     def kernel(x, table, out, n, scale, MODE: tl.constexpr, WIDTH: tl.constexpr):

@@ -81,7 +81,7 @@ class Documents(unittest.TestCase):
         blocks = re.findall(r"^```\n\$ nereid (.*?)\n(.*?)^```", text, re.S | re.M)
         for command, shown in blocks:
             out = subprocess.run([f"{BUILD}/bin/nereid", *shlex.split(command)], cwd=folder, capture_output=True, text=True)
-            lines = iter([line.rstrip() for line in out.stdout.splitlines()])
+            lines = iter([line.rstrip() for line in (out.stdout + out.stderr).splitlines()])
             for line in shown.splitlines():
                 if line.strip() != "...":
                     with self.subTest(command=command, line=line):
@@ -116,6 +116,37 @@ class Documents(unittest.TestCase):
             for command, shown in re.findall(r"^```\n\$ (.*?)\n(.*?)^```", text, re.S | re.M):
                 ran = subprocess.run(re.sub("^nereid", f"{BUILD}/bin/nereid", command), shell=True, cwd=folder, capture_output=True, text=True)
                 self.assertEqual(ran.stdout, shown, ran.stderr)
+
+    def test_a_taste(self):
+        """The README's kernel run by the command, and from its C++ program."""
+        with open(f"{ROOT}/README.md") as file:
+            text = file.read()
+        with self.folder_with_kernel() as folder:
+            command, shown = re.search(r"^```\n\$ nereid (run softmax.*?[^\\])\n(y_ptr.*?)\n```", text, re.S | re.M).groups()
+            ran = subprocess.run([f"{BUILD}/bin/nereid", *shlex.split(command.replace("\\\n", " "))], cwd=folder, capture_output=True, text=True)
+            self.assertEqual(ran.stderr, "")
+            words, expected = ran.stdout.split(), shown.split()
+            self.assertEqual(words[:4], expected[:4])
+            self.assertEqual(len(words), len(expected))
+            for word, number in zip(words[4:], expected[4:]):
+                if number == "...":
+                    self.assertEqual(word, number)
+                else:  # the last digits depend on the processor
+                    self.assertAlmostEqual(float(word) / float(number), 1, places=5)
+            if not shutil.which("clang++-19"):
+                self.skipTest("there is no clang++-19")
+            with open(f"{folder}/softmax.cpp", "w") as file:
+                file.write(re.search(r"^```cpp\n(#include <nereid/engine.h>.*?)^```", text, re.S | re.M)[1])
+            prints = re.search(r"^\$ clang\+\+-19 -std=c\+\+20 softmax.cpp .* && ./softmax\n(.*?)^```", text, re.S | re.M)[1]
+            subprocess.run(["clang++-19", "-std=c++20", "softmax.cpp", f"-I{ROOT}/include", f"-L{BUILD}/lib", "-lnereid", f"-Wl,-rpath,{BUILD}/lib", "-o", "softmax"],
+                           cwd=folder, check=True)
+            ran = subprocess.run(["./softmax"], cwd=folder, capture_output=True, text=True)
+            self.assertEqual(ran.stdout, prints, ran.stderr)
+
+    def test_what_check_says(self):
+        with open(f"{ROOT}/README.md") as file:
+            check = re.search(r"^```\n\$ nereid check .*?^```", file.read(), re.S | re.M)[0]
+        self.assertEqual(self.run_excerpts(check, ROOT), 1)
 
     def test_examples_of_help(self):
         with self.folder_with_kernel() as folder:

@@ -41,6 +41,76 @@ TEST(Ptx, IntegersAndBits) {
   EXPECT_EQ(ptx("mov.u32 $0, 0x0; fence.sc.sys;", {7}), 0u);
 }
 
+// By the pseudocode of the PTX ISA, worked out by hand.
+TEST(Ptx, FieldsAndSearches) {
+  EXPECT_EQ(ptx("fns.b32 $0, $1, 0, 2;", {0, 0b101100}), 3u);
+  EXPECT_EQ(ptx("fns.b32 $0, $1, 3, 1;", {0, 0b101100}), 3u);
+  EXPECT_EQ(ptx("fns.b32 $0, $1, 4, 2;", {0, 0b101100}), 0xffffffffu);
+  EXPECT_EQ(ptx("fns.b32 $0, $1, 31, -3;", {0, 0b101100}), 2u);
+  EXPECT_EQ(ptx("fns.b32 $0, $1, 4, -1;", {0, 0b101100}), 3u);
+  EXPECT_EQ(ptx("fns.b32 $0, $1, 5, 0;", {0, 0b101100}), 5u);
+  EXPECT_EQ(ptx("fns.b32 $0, $1, 4, 0;", {0, 0b101100}), 0xffffffffu);
+  EXPECT_EQ(ptx("fns.b32 $0, $1, 0, 32;", {0, 0xffffffff}), 31u);
+  EXPECT_EQ(ptx("fns.b32 $0, $1, 40, 1;", {0, 0xffffffff}), 0xffffffffu);
+  EXPECT_EQ(ptx("bfind.u32 $0, $1;", {0, 0x00010000}), 16u);
+  EXPECT_EQ(ptx("bfind.u32 $0, $1;", {0, 0}), 0xffffffffu);
+  EXPECT_EQ(ptx("bfind.s32 $0, $1;", {0, uint32_t(-2)}), 0u);
+  EXPECT_EQ(ptx("bfind.s32 $0, $1;", {0, uint32_t(-1)}), 0xffffffffu);
+  EXPECT_EQ(ptx("bfind.shiftamt.u32 $0, $1;", {0, 0x00010000}), 15u);
+  EXPECT_EQ(ptx("bfind.s64 $0, $1;", {0, uint64_t(-1) << 40}), 39u);
+  EXPECT_EQ(ptx("bfind.u64 $0, $1;", {0, uint64_t(1) << 40}), 40u);
+  EXPECT_EQ(ptx("szext.wrap.s32 $0, $1, 4;", {0, 0x1a}), 0xfffffffau);
+  EXPECT_EQ(ptx("szext.wrap.u32 $0, $1, 36;", {0, 0x1a}), 0xau);
+  EXPECT_EQ(ptx("szext.wrap.s32 $0, $1, 32;", {0, 0x1a}), 0u);
+  EXPECT_EQ(ptx("szext.clamp.s32 $0, $1, 40;", {0, 0x8000001a}), 0x8000001au);
+  EXPECT_EQ(ptx("bmsk.clamp.b32 $0, 4, 8;", {0}), 0xff0u);
+  EXPECT_EQ(ptx("bmsk.clamp.b32 $0, 28, 8;", {0}), 0xf0000000u);
+  EXPECT_EQ(ptx("bmsk.clamp.b32 $0, 3, 99;", {0}), 0xfffffff8u);
+  EXPECT_EQ(ptx("bmsk.clamp.b32 $0, 32, 1;", {0}), 0u);
+  EXPECT_EQ(ptx("bmsk.wrap.b32 $0, 33, 34;", {0}), 6u);
+  EXPECT_EQ(ptx("bfe.s32 $0, $1, 28, 8;", {0, 0x80000000}), 0xfffffff8u);
+  EXPECT_EQ(ptx("prmt.b32.f4e $0, $1, $2, 1;", {0, 0x33221100, 0x77665544}), 0x44332211u);
+  EXPECT_EQ(ptx("prmt.b32.b4e $0, $1, $2, 1;", {0, 0x33221100, 0x77665544}), 0x66770011u);
+  EXPECT_EQ(ptx("prmt.b32.rc8 $0, $1, $2, 2;", {0, 0x33221100, 0x77665544}), 0x22222222u);
+  EXPECT_EQ(ptx("prmt.b32.ecl $0, $1, $2, 1;", {0, 0x33221100, 0x77665544}), 0x33221111u);
+  EXPECT_EQ(ptx("prmt.b32.ecr $0, $1, $2, 2;", {0, 0x33221100, 0x77665544}), 0x22221100u);
+  EXPECT_EQ(ptx("prmt.b32.rc16 $0, $1, $2, 3;", {0, 0x33221100, 0x77665544}), 0x33223322u);
+}
+
+TEST(Ptx, SumsAndChoices) {
+  EXPECT_EQ(ptx("dp2a.lo.s32.s32 $0, $1, $2, 5;", {0, 0x0003fffe, 0x0000ff02}), uint32_t(-2));
+  EXPECT_EQ(ptx("dp2a.hi.u32.u32 $0, $1, $2, 5;", {0, 0x0003fffe, 0xff020000}), 131838u);
+  EXPECT_EQ(ptx("sad.s32 $0, $1, $2, 10;", {0, uint32_t(-3), 4}), 17u);
+  EXPECT_EQ(ptx("sad.u32 $0, $1, $2, 10;", {0, 0xffffffff, 4}), 5u);
+  EXPECT_EQ(ptx("vabsdiff4.u32.u32.u32 $0, $1, $2, 0;", {0, 0x01ff0510, 0x02010a00}), 0x01fe0510u);
+  EXPECT_EQ(ptx("vabsdiff4.u32.u32.u32.add $0, $1, $2, 7;", {0, 0x01ff0510, 0x02010a00}),
+            1u + 254 + 5 + 16 + 7);
+  EXPECT_EQ(ptx("vabsdiff4.u32.s32.s32.add $0, $1, $2, 0;", {0, 0xff, 0x01}), 2u);
+  EXPECT_EQ(ptx("slct.u32.s32 $0, 3, 4, $1;", {0, uint32_t(-1)}), 4u);
+  EXPECT_EQ(ptx("slct.u32.f32 $0, 3, 4, $1;", {0, bits(-0.0f)}), 3u);
+  EXPECT_EQ(ptx("slct.u32.f32 $0, 3, 4, $1;", {0, bits(NAN)}), 4u);
+  EXPECT_EQ(ptx("mul.hi.s64 $0, $1, $2;", {0, uint64_t(-1) << 40, 1 << 30}), uint64_t(-64));
+  EXPECT_EQ(ptx("mul.hi.s64 $0, $1, $2;", {0, uint64_t(-3), uint64_t(-5)}), 0u);
+  // Four clamped words become the bytes of one, in two steps.
+  EXPECT_EQ(ptx("cvt.pack.sat.s8.s32.b32 $0, $1, $2, 0; cvt.pack.sat.s8.s32.b32 $0, $3, $4, $0;",
+                {0, 4, 300, uint32_t(-300), 1}),
+            0x047f8001u);
+  EXPECT_EQ(ptx("cvt.pack.sat.u16.s32 $0, $1, $2;", {0, uint32_t(-5), 70000}), 0x0000ffffu);
+  const float normal = 1.5f, tiny = 1e-40f;
+  auto test = [](const std::string &how, float x) {
+    return ptx("{ .reg .pred p; testp." + how + ".f32 p, $1; selp.b32 $0, 1, 0, p; }",
+               {0, bits(x)});
+  };
+  for (auto [how, expected] : {std::pair("finite", "1110000"), std::pair("infinite", "0001100"),
+                               std::pair("number", "1111100"), std::pair("notanumber", "0000011"),
+                               std::pair("normal", "1000000"), std::pair("subnormal", "0100000")}) {
+    std::string found;
+    for (float x : {normal, tiny, 0.0f, INFINITY, -INFINITY, NAN, -NAN})
+      found += test(how, x) ? '1' : '0';
+    EXPECT_EQ(found, expected) << how;
+  }
+}
+
 TEST(Ptx, FloatsAndPredicates) {
   EXPECT_EQ(value(ptx("ex2.approx.ftz.f32 $0, $1;", {0, bits(3)})), 8);
   EXPECT_EQ(value(ptx("ex2.approx.ftz.f32 $0, $1;", {0, bits(-130)})), 0);

@@ -3,10 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <fcntl.h>
 #include <fstream>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
+#include <vector>
 
 namespace nereid::support {
 namespace {
@@ -51,6 +55,34 @@ TEST_F(FileHash, ReadsWhatWasJustWrittenAgain) {
   ASSERT_EQ(::utimensat(AT_FDCWD, file.c_str(), old, 0), 0);
   EXPECT_EQ(reads(file), 1u);
   EXPECT_EQ(reads(file), 1u);
+}
+
+// Of a program that forks while other threads ask for hashes.
+TEST_F(FileHash, AChildIsNotLockedOut) {
+  fs::path old = fs::canonical("/bin/sh");
+  auto hash = hashOfFile(old);
+  std::atomic<bool> isDone = false;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i)
+    threads.emplace_back([&] {
+      while (!isDone)
+        hashOfFile(old);
+    });
+  int wrong = 0;
+  for (int i = 0; i < 300 && !wrong; ++i) {
+    pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(20);
+      ::_exit(hashOfFile(old) == hash ? 0 : 1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    wrong += status != 0;
+  }
+  isDone = true;
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST_F(FileHash, FollowsAPathToAnotherFile) {

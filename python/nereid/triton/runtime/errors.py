@@ -31,3 +31,43 @@ class OutOfResources(TritonError):
     def __str__(self):
         return (f"out of resource: {self.name}, Required: {self.required}, Hardware limit: {self.limit}. Reducing "
                 "block sizes or `num_stages` may help.")
+
+
+class GridKeyError(KeyError):
+    """A function that gives a grid asked for a name that is no parameter of the kernel."""
+
+    def __init__(self, key, message):
+        super().__init__(key)
+        self.message = message
+
+    def __str__(self):
+        return self.message
+
+
+_options = ("num_warps", "num_stages", "num_ctas", "maxnreg", "stream", "grid", "warmup")
+
+
+class _Asked(dict):
+    def __missing__(self, key):
+        raise GridKeyError(key, "")
+
+
+def _raise_for_grid(grid, arguments, failure, kernel):
+    """Raises `failure`, a KeyError of a grid's function; one about its argument with the names that there are."""
+    import difflib
+
+    try:
+        grid(_Asked(arguments))
+    except GridKeyError as asked:
+        key = asked.args[0]
+    except Exception:
+        raise failure from None
+    else:
+        raise failure
+    there = ", ".join(f"`{name}`" for name in arguments)
+    said = f"the grid of `{kernel}` asks for {key!r}, and its function is given the parameters of the kernel: {there or 'there are none'}"
+    if key in _options:
+        said += f"; `{key}` is an option of the launch, not a parameter"
+    elif near := difflib.get_close_matches(str(key), map(str, arguments), 1, 0.5):
+        said += f"; did you mean `{near[0]}`?"
+    raise GridKeyError(key, said).with_traceback(failure.__traceback__) from None
