@@ -398,7 +398,7 @@ def suite_kernels(arguments):
 
 
 # Kernel folders that take longer than most.
-LONG_FOLDERS = {"flash_attention": 100, "matmul": 100, "paged_attention": 60, "grouped_gemm": 30}
+LONG_FOLDERS = {"flash_attention": 100, "matmul": 100, "paged_attention": 60}
 
 # Rows that the model of a GPU refutes, by what is wrong with them.
 REFUTED = {
