@@ -2,14 +2,21 @@
 
 #include "engine/BuildId.h"
 #include "engine/Compile.h"
+#include "ir/TileOps.h"
 #include "launch/LaunchKey.h"
 #include "runtime/Recorder.h"
 #include "support/Background.h"
 #include "support/Steps.h"
 #include "target/Cpu.h"
 
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/raw_ostream.h"
+
 #include <chrono>
 #include <exception>
+#include <map>
+#include <mutex>
 
 namespace nereid {
 
@@ -167,6 +174,78 @@ Result<Hash128> ProgramState::keyOf(const engine::CompileRequest &request) {
   return key.hash();
 }
 
+namespace {
+
+// A CPU's code has no warps, stages or limit of registers: kernels that differ in nothing else, as
+// the configurations of a tuned one do, are one code. What they are called is in their IR only
+// where the kernel asks for it.
+engine::CompileRequest withoutGpuOptions(engine::CompileRequest request) {
+  const engine::CodeOptions plain;
+  request.options.numWarps = plain.numWarps;
+  request.options.numStages = plain.numStages;
+  request.options.maxnreg = plain.maxnreg;
+  return request;
+}
+
+Hash128 hashForCpu(mlir::ModuleOp module, const Hash128 &rest) {
+  mlir::OwningOpRef<mlir::ModuleOp> plain(module.clone());
+  for (llvm::StringRef name : {tile::numWarpsAttr, tile::numStagesAttr, tile::maxRegistersAttr})
+    (*plain)->removeAttr(name);
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  plain->print(out, mlir::OpPrintingFlags().enableDebugInfo()); // code has the lines, too
+  return support::Hasher().add(rest).add(text).finish();
+}
+
+// Under which key each code for a CPU was built first.
+class BuiltForCpu {
+public:
+  std::optional<Hash128> find(const Hash128 &code) {
+    std::lock_guard lock(mutex);
+    auto at = keys.find(code);
+    return at == keys.end() ? std::nullopt : std::optional(at->second);
+  }
+  void add(const Hash128 &code, const Hash128 &key) {
+    std::lock_guard lock(mutex);
+    keys.insert_or_assign(code, key);
+  }
+
+private:
+  std::mutex mutex;
+  std::map<Hash128, Hash128> keys;
+};
+
+BuiltForCpu &builtForCpu() {
+  static auto *all = new BuiltForCpu; // outlives every engine
+  return *all;
+}
+
+// `code` names what a CPU's code depends on.
+Result<Artifact> built(EngineState &engine, engine::EmittedKernel &emitted,
+                       const engine::CompileRequest &request, const Hash128 &key,
+                       const std::optional<Hash128> &code) {
+  std::optional<EngineState::Building> building;
+  if (code) {
+    building.emplace(engine, *code); // another configuration may be at it
+    if (auto first = builtForCpu().find(*code))
+      if (auto found = engine.memory.find(*first)) {
+        support::ArtifactBuilder copy(*found);
+        copy.kernel.key = key;
+        return copy.finish();
+      }
+  }
+  auto artifact = engine::buildArtifact(emitted, request.target, key);
+  if (!artifact)
+    return artifact;
+  ++engine.compiled;
+  engine.memory.keep(key, *artifact);
+  if (code)
+    builtForCpu().add(*code, key);
+  return artifact;
+}
+
+} // namespace
+
 Result<Artifact> ProgramState::compile(const engine::CompileRequest &request, const Hash128 &key) {
   runtime::TraceScope trace(runtime::TraceKind::Compile, request.kernel);
   // Only the emitter uses the program; code is generated beside other threads.
@@ -179,9 +258,15 @@ Result<Artifact> ProgramState::compile(const engine::CompileRequest &request, co
     return explained(emitted.takeError());
   if (recording)
     recording->relocate(*emitted->module);
-  auto artifact = engine::buildArtifact(*emitted, request.target, key);
+  std::optional<Hash128> code;
+  if (request.target == "cpu") {
+    auto rest = keyOf(withoutGpuOptions(request));
+    if (!rest)
+      return rest.takeError();
+    code = hashForCpu(*emitted->module, *rest);
+  }
+  auto artifact = built(*engine, *emitted, request, key, code);
   if (artifact) {
-    ++engine->compiled;
     if (!emitted->readsOtherFiles)
       engine->disk.store(key, artifact->bytes());
     engine->memory.keep(key, *artifact);

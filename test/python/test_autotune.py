@@ -59,6 +59,30 @@ class Autotune(unittest.TestCase):
             tuned[(1, )](*values)
         return tuned, [str(one.message) for one in told]
 
+    def test_configurations_of_one_code(self):
+        # Warps and stages make no other code for a CPU: it is measured once, and both have its time.
+        configs = [triton.Config({"BLOCK": block}, num_warps=warps, num_stages=stages) for block in (64, 128) for warps, stages in ((4, 2), (8, 2), (8, 3))]
+        tuned = triton.autotune(configs, key=["n"], warmup=1, rep=5)(add)
+        measured, whole = [], tuned._bench
+
+        def bench(*args, config, **meta):
+            measured.append(config)
+            return whole(*args, config=config, **meta)
+
+        tuned._bench = bench
+        tuned[lambda meta: (triton.cdiv(1000, meta["BLOCK"]), )](self.x, self.y, self.out, 1000)
+        np.testing.assert_array_equal(self.out, self.x + 1)
+        self.assertEqual(set(map(str, measured)), {str(configs[0]), str(configs[3])})
+        self.assertEqual([config for config in tuned.configs_timings], configs)
+        for first in (0, 3):
+            for twin in (first + 1, first + 2):
+                self.assertEqual(tuned.configs_timings[configs[twin]], tuned.configs_timings[configs[first]])
+        # A program's own way to measure is asked for each.
+        seen = []
+        tuned = triton.autotune(configs, key=["n"], do_bench=lambda call, quantiles: (call(), seen.append(1), [1.0] * 3)[2])(add)
+        tuned[lambda meta: (triton.cdiv(1000, meta["BLOCK"]), )](self.x, self.y, self.out, 1000)
+        self.assertEqual(len(seen), 6)
+
     def test_autotune_and_heuristics(self):
         seen = []
         tuned = triton.autotune(

@@ -21,6 +21,48 @@ using runtime::test::FakeCuda;
 
 namespace {
 
+// Warps and stages are no matter of a CPU; each key finds the code, also on the disk.
+TEST_F(ApiTest, ConfigurationsOfOneCodeAreCompiledOnce) {
+  auto inEach = [](const Engine &engine) {
+    Program program = must(engine.loadText(text, "text.py"));
+    for (int n : {4, 8, 1}) {
+      CompileOptions options{.numWarps = n, .numStages = n, .maxRegisters = 8 * n};
+      EXPECT_TRUE(scaleWorks(must(program.kernel("scale", options)), 100));
+    }
+  };
+  Engine one = engine();
+  inEach(one);
+  EXPECT_EQ(one.statistics().compiled, 1u);
+  Engine next = engine();
+  inEach(next);
+  EXPECT_EQ(next.statistics().compiled, 0u);
+  EXPECT_EQ(next.statistics().fromDisk, 3u);
+}
+
+TEST_F(ApiTest, AKernelThatAsksForItsWarpsIsCompiledForEach) {
+  constexpr const char *asks = R"(
+import triton
+import triton.language as tl
+from triton.language import core
+
+@core.builtin
+def warps(_semantic=None):
+    return core.constexpr(_semantic.builder.options.num_warps)
+
+@triton.jit
+def show(out):
+    tl.store(out, warps())
+)";
+  Engine one = engine();
+  Program program = must(one.loadText(asks, "asks.py"));
+  for (int n : {4, 8, 4}) {
+    int32_t out = 0;
+    must(program.kernel("show", {.numWarps = n}))(cpu().stream(), {1}, &out);
+    EXPECT_EQ(out, n);
+  }
+  EXPECT_EQ(one.statistics().compiled, 2u);
+}
+
 TEST_F(ApiTest, TheNextEngineReadsFromDisk) {
   {
     Engine first = engine();
@@ -79,7 +121,7 @@ TEST_F(ApiTest, TheMemoryOfAnEngineIsBounded) {
   EXPECT_EQ(one.statistics().compiled, 1u);
   EXPECT_EQ(one.statistics().fromMemory, 1u);
   CompileOptions other;
-  other.numWarps = 8;
+  other.fpFusion = false;
   for (int i = 0; i < 2; ++i) {
     EXPECT_TRUE(scaleWorks(must(program.kernel("scale", other)), 64)); // and is dropped
     must(program.kernel("show"))(cpu().stream(), {1}, i + 7);

@@ -218,7 +218,8 @@ class Autotuner(KernelInterface):
             timings[config] = builtins.min(found)
 
     def _build(self, args, configs, meta):
-        """Compiles for all configurations at once, on all processors; `_bench` then finds the code. Gives what compiled.
+        """Compiles for all configurations at once, on all processors; `_bench` then finds the code. Gives what compiled, None for what did
+        not.
 
         A configuration's hook may change descriptors that all of them share, so it sees copies here. What fails is
         told when that configuration is measured.
@@ -236,9 +237,27 @@ class Autotuner(KernelInterface):
                 return None
 
         if knobs.runtime.interpret or len(configs) < 2:
-            return []
+            return [None] * len(configs)
         with concurrent.futures.ThreadPoolExecutor(builtins.min(len(configs), os.cpu_count() or 1)) as pool:
-            return [built for built in pool.map(one, configs) if built is not None]
+            return list(pool.map(one, configs))
+
+    def _twins(self, configs, built):
+        """{configuration: an earlier one}, which is the same launch of the same code: on a CPU warps and stages make none of their own."""
+        if self._do_bench is not None or current_device() >= 0 or not {"num_warps", "num_stages", "maxnreg"}.isdisjoint(self.arg_names):
+            return {}
+        twins, seen = {}, {}
+        for config, kernel in zip(configs, built):
+            if kernel is None:
+                continue
+            launch = (config.kwargs, config.pre_hook, config.num_ctas, kernel._handle.code())
+            name = hash(str(sorted(launch[-1].items())))
+            for other, same in seen.setdefault(name, []):
+                if same == launch:
+                    twins[config] = other
+                    break
+            else:
+                seen[name].append((config, launch))
+        return twins
 
     def _bench(self, *args, config, **meta):
         if knobs.autotuning.print:
@@ -356,8 +375,10 @@ class Autotuner(KernelInterface):
                                              f"`{self._faults.path}` to try them again")
                     built = self._build(args, wanted, kwargs)
                     timings, self._least = {config: [float("inf")] * 3 for config in pruned}, float("inf")
-                    self._results = results = Results.of(built, {**self.nargs, **kwargs})
-                    for config in wanted:
+                    twins = self._twins(wanted, built)
+                    distinct = [(config, one) for config, one in zip(wanted, built) if config not in twins]
+                    self._results = results = Results.of([one for _, one in distinct if one is not None], {**self.nargs, **kwargs})
+                    for config, _ in distinct:
                         timings[config] = found = self._bench(*args, config=config, **kwargs)
                         self._least = builtins.min(self._least, found[0] if isinstance(found, (list, tuple)) else found)
                     for config, count in results.wrong() if results else ():
@@ -366,6 +387,7 @@ class Autotuner(KernelInterface):
                                       RuntimeWarning, stacklevel=4)
                         timings[config] = [float("inf")] * 3
                     self._look_again(args, timings, kwargs)
+                    timings.update({config: timings[other] for config, other in twins.items()})
                     self.bench_time = time.time() - start
                     self.cache[key] = builtins.min(timings, key=timings.get)
                     full = {**self.nargs, **kwargs, **self.cache[key].all_kwargs()}
