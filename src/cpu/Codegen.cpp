@@ -163,7 +163,8 @@ void keepMasksWide(llvm::Module &module, unsigned vectorBytes) {
   for (llvm::Function &function : module)
     for (llvm::Instruction &instruction : llvm::instructions(function))
       if (auto *type = llvm::dyn_cast<llvm::FixedVectorType>(instruction.getType());
-          type && type->getElementType()->isIntegerTy(1) && !llvm::isa<llvm::PHINode>(instruction))
+          type && type->getElementType()->isIntegerTy(1) &&
+          !llvm::isa<llvm::PHINode, llvm::CmpInst>(instruction)) // comparisons are repeated
         masks.push_back(&instruction);
   for (llvm::Instruction *mask : masks) {
     unsigned bytes = 0,

@@ -1,5 +1,5 @@
 #include "cpu/CountInLoops.h"
-#include "ir/TileOps.h"
+#include "cpu/FusionPlan.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -35,14 +35,15 @@ static Value addedTo(scf::ForOp loop, BlockArgument argument) {
 }
 
 static void sumInRounds(scf::ForOp loop) {
-  constexpr int64_t leastExtent = 64;
+  // A smaller tile stays in the first cache: adding to it costs less than a sum across lanes.
+  constexpr int64_t leastExtent = 64, leastBytes = 32 << 10;
   SmallVector<unsigned> found;
   for (auto [i, result] : llvm::enumerate(loop.getResults())) {
     auto reduce =
         result.hasOneUse() ? dyn_cast<tile::ReduceOp>(*result.getUsers().begin()) : nullptr;
     if (reduce && sumsIntegers(reduce) &&
         tile::shapeOf(result.getType())[reduce.getAxis()] >= leastExtent &&
-        addedTo(loop, loop.getRegionIterArg(i)))
+        bufferBytes(result.getType()) >= leastBytes && addedTo(loop, loop.getRegionIterArg(i)))
       found.push_back(i);
   }
   if (found.empty())

@@ -11,8 +11,8 @@ namespace nereid::cpu {
 ///     yield all + x                      yield n + sum(x)
 ///   n = sum(all)
 ///
-/// Integers alone, whose sums are one in any order, and long axes, whose tiles do not stay in
-/// registers. And truths are counted in 32 bits: an axis has fewer elements.
+/// Integers alone, whose sums are one in any order, and tiles that do not stay in the first cache.
+/// And truths are counted in 32 bits: an axis has fewer elements.
 void countInLoops(mlir::FunctionOpInterface kernel);
 
 } // namespace nereid::cpu

@@ -34,8 +34,8 @@ def looked_at(x, y, n, N: tl.constexpr):
         total += tl.load(x + i) + (total > 5).to(tl.int32)
     tl.store(y, tl.sum(total, 0))
 
-# expect: bins(x=iota(1000,i32), y=zeros(8,i64), n=1000, ROWS=8, COLUMNS=128) -> y == [125 for b in range(8)]
-# expect: bins(x=iota(1000,i64), y=zeros(8,i64), n=999, ROWS=8, COLUMNS=64) -> y == [125 if b < 7 else 124 for b in range(8)]
+# expect: bins(x=iota(1000,i32), y=zeros(8,i64), n=1000, ROWS=8, COLUMNS=512) -> y == [125 for b in range(8)]
+# expect: bins(x=iota(1000,i64), y=zeros(8,i64), n=999, ROWS=8, COLUMNS=1024) -> y == [125 if b < 7 else 124 for b in range(8)]
 # expect: bins(x=iota(64,i32), y=zeros(2,i64), n=0, ROWS=2, COLUMNS=64) -> y == [0, 0]
-# expect: wrapped(x=[1073741824 + i for i in range(64)]:i32, y=zeros(1,i32), n=2, N=64) -> y == [6048]
+# expect: wrapped(x=[1073741824 + i for i in range(8192)]:i32, y=zeros(1,i32), n=2, N=8192) -> y == [100651008]
 # expect: looked_at(x=[1 for i in range(64)]:i32, y=zeros(1,i32), n=8, N=64) -> y == [640]
