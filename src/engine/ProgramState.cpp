@@ -15,8 +15,6 @@
 
 #include <chrono>
 #include <exception>
-#include <map>
-#include <mutex>
 
 namespace nereid {
 
@@ -197,29 +195,6 @@ Hash128 hashForCpu(mlir::ModuleOp module, const Hash128 &rest) {
   return support::Hasher().add(rest).add(text).finish();
 }
 
-// Under which key each code for a CPU was built first.
-class BuiltForCpu {
-public:
-  std::optional<Hash128> find(const Hash128 &code) {
-    std::lock_guard lock(mutex);
-    auto at = keys.find(code);
-    return at == keys.end() ? std::nullopt : std::optional(at->second);
-  }
-  void add(const Hash128 &code, const Hash128 &key) {
-    std::lock_guard lock(mutex);
-    keys.insert_or_assign(code, key);
-  }
-
-private:
-  std::mutex mutex;
-  std::map<Hash128, Hash128> keys;
-};
-
-BuiltForCpu &builtForCpu() {
-  static auto *all = new BuiltForCpu; // outlives every engine
-  return *all;
-}
-
 // `code` names what a CPU's code depends on.
 Result<Artifact> built(EngineState &engine, engine::EmittedKernel &emitted,
                        const engine::CompileRequest &request, const Hash128 &key,
@@ -227,7 +202,7 @@ Result<Artifact> built(EngineState &engine, engine::EmittedKernel &emitted,
   std::optional<EngineState::Building> building;
   if (code) {
     building.emplace(engine, *code); // another configuration may be at it
-    if (auto first = builtForCpu().find(*code))
+    if (auto first = engine.firstKeyOf(*code))
       if (auto found = engine.memory.find(*first)) {
         support::ArtifactBuilder copy(*found);
         copy.kernel.key = key;
@@ -240,7 +215,7 @@ Result<Artifact> built(EngineState &engine, engine::EmittedKernel &emitted,
   ++engine.compiled;
   engine.memory.keep(key, *artifact);
   if (code)
-    builtForCpu().add(*code, key);
+    engine.setFirstKey(*code, key);
   return artifact;
 }
 

@@ -77,10 +77,25 @@ struct EngineState {
     const support::Hash128 key;
   };
 
+  /// Several keys may mean one code: that under which it was built first, or nothing.
+  std::optional<support::Hash128> firstKeyOf(const support::Hash128 &code) {
+    std::lock_guard lock(buildMutex);
+    auto found = firstKeys.find(code);
+    return found == firstKeys.end() ? std::nullopt : std::optional(found->second);
+  }
+  void setFirstKey(const support::Hash128 &code, const support::Hash128 &key) {
+    constexpr size_t most = 4096; // without one the code is built again
+    std::lock_guard lock(buildMutex);
+    if (firstKeys.size() >= most)
+      firstKeys.clear();
+    firstKeys.insert_or_assign(code, key);
+  }
+
 private:
   std::mutex buildMutex;
   std::condition_variable buildDone;
   std::set<support::Hash128> building;
+  std::map<support::Hash128, support::Hash128> firstKeys;
 };
 
 struct ProgramState : std::enable_shared_from_this<ProgramState> {
