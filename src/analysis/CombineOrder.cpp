@@ -17,8 +17,9 @@ bool commutes(Block &combine) {
   for (unsigned i = 0; i < count; ++i) {
     Operation *op = yielded[i].getDefiningOp();
     if (!op || op->getBlock() != &combine || !op->hasTrait<OpTrait::IsCommutative>() ||
-        op->getNumOperands() != 2 || op->getOperand(0) != combine.getArgument(i) ||
-        op->getOperand(1) != combine.getArgument(count + i))
+        op->getNumOperands() != 2 ||
+        !llvm::is_contained(op->getOperands(), combine.getArgument(i)) ||
+        !llvm::is_contained(op->getOperands(), combine.getArgument(count + i)))
       return false;
   }
   return true;

@@ -8,7 +8,8 @@
 
 namespace nereid::analysis {
 
-/// True if each result is one op that commutes, of the two elements of its own source.
+/// True if each result is one op that commutes, of the two elements of its own source, whichever
+/// stands first.
 bool commutes(mlir::Block &combine);
 
 /// True if the elements may change places but for what rounding makes of it, as in Welford's

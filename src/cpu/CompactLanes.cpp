@@ -1,4 +1,5 @@
 #include "cpu/CompactLanes.h"
+#include "analysis/CombineOrder.h"
 #include "cpu/LaneModels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -26,10 +27,7 @@ bool counts(Value numbers, Value mask) {
       tile::elementType(numbers.getType()).getIntOrFloatBitWidth() < 32)
     return false;
   Block &combine = scan.getCombine().front();
-  Operation &sum = combine.front();
-  return isa<arith::AddIOp>(sum) && combine.getTerminator()->getOperand(0) == sum.getResult(0) &&
-         llvm::is_contained(sum.getOperands(), combine.getArgument(0)) &&
-         llvm::is_contained(sum.getOperands(), combine.getArgument(1));
+  return isa<arith::AddIOp>(combine.front()) && analysis::commutes(combine);
 }
 
 // What is added up to a place: running counts of a mask, the mask itself, and what is one number

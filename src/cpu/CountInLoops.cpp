@@ -1,4 +1,5 @@
 #include "cpu/CountInLoops.h"
+#include "analysis/CombineOrder.h"
 #include "cpu/FusionPlan.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -12,11 +13,8 @@ namespace nereid::cpu {
 
 static bool sumsIntegers(tile::ReduceOp reduce) {
   Block &combine = reduce.getCombine().front();
-  auto sum = dyn_cast<arith::AddIOp>(combine.front());
-  return sum && reduce.getSources().size() == 1 && llvm::hasNItems(combine, 2) &&
-         combine.getTerminator()->getOperand(0) == sum.getResult() &&
-         sum.getLhs() != sum.getRhs() && isa<BlockArgument>(sum.getLhs()) &&
-         isa<BlockArgument>(sum.getRhs());
+  return reduce.getSources().size() == 1 && isa<arith::AddIOp>(combine.front()) &&
+         analysis::commutes(combine);
 }
 
 static Value sumOf(OpBuilder &b, tile::ReduceOp reduce, Value source) {

@@ -195,26 +195,31 @@ Hash128 hashForCpu(mlir::ModuleOp module, const Hash128 &rest) {
   return support::Hasher().add(rest).add(text).finish();
 }
 
-// `code` names what a CPU's code depends on.
+Result<Artifact> renamed(const Artifact &artifact, const Hash128 &key) {
+  support::ArtifactBuilder copy(artifact);
+  copy.kernel.key = key;
+  return copy.finish();
+}
+
+// Gives it to the engine's memory, too. `code` names what a CPU's code depends on.
 Result<Artifact> built(EngineState &engine, engine::EmittedKernel &emitted,
                        const engine::CompileRequest &request, const Hash128 &key,
                        const std::optional<Hash128> &code) {
   std::optional<EngineState::Building> building;
+  std::optional<Artifact> known;
   if (code) {
     building.emplace(engine, *code); // another configuration may be at it
     if (auto first = engine.firstKeyOf(*code))
-      if (auto found = engine.memory.find(*first)) {
-        support::ArtifactBuilder copy(*found);
-        copy.kernel.key = key;
-        return copy.finish();
-      }
+      known = engine.memory.find(*first);
   }
-  auto artifact = engine::buildArtifact(emitted, request.target, key);
+  auto artifact =
+      known ? renamed(*known, key) : engine::buildArtifact(emitted, request.target, key);
   if (!artifact)
     return artifact;
-  ++engine.compiled;
   engine.memory.keep(key, *artifact);
-  if (code)
+  if (!known)
+    ++engine.compiled;
+  if (code && !known)
     engine.setFirstKey(*code, key);
   return artifact;
 }
@@ -241,11 +246,8 @@ Result<Artifact> ProgramState::compile(const engine::CompileRequest &request, co
     code = hashForCpu(*emitted->module, *rest);
   }
   auto artifact = built(*engine, *emitted, request, key, code);
-  if (artifact) {
-    if (!emitted->readsOtherFiles)
-      engine->disk.store(key, artifact->bytes());
-    engine->memory.keep(key, *artifact);
-  }
+  if (artifact && !emitted->readsOtherFiles)
+    engine->disk.store(key, artifact->bytes());
   tellNotes(request.kernel, std::move(emitted->diagnostics));
   return artifact;
 }

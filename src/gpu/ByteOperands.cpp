@@ -48,16 +48,15 @@ std::optional<Widened> widenedBytes(Value operand) {
   return found;
 }
 
-// What is written to the slot that a product reads, of its step; null: it is none, or copies fill
-// it.
-Value writtenInStep(tile::DotOp dot, unsigned number) {
-  auto operand = slotOperand(dot->getOperand(number));
-  if (!operand || operand->slot->getBlock() != dot->getBlock())
-    return {};
-  for (Operation *user : operand->slot.getRing().getUsers())
-    if (auto write = dyn_cast<WriteSlotOp>(user); write && write->getBlock() == dot->getBlock())
-      return write.getTile();
-  return {};
+// An operand as its step computes it, also where it is written to a slot that the product reads.
+Value computed(tile::DotOp dot, unsigned number) {
+  Value tile = dot->getOperand(number);
+  auto operand = slotOperand(tile);
+  if (operand && operand->slot->getBlock() == dot->getBlock())
+    for (Operation *user : operand->slot.getRing().getUsers())
+      if (auto write = dyn_cast<WriteSlotOp>(user); write && write->getBlock() == dot->getBlock())
+        return write.getTile();
+  return tile;
 }
 
 // Gives the slot's tile a layout, and what is made of it.
@@ -104,11 +103,13 @@ bool takeFromSlot(tile::DotOp dot, Widened &right, unsigned warps) {
   return true;
 }
 
-// `tile` is what is written.
-void readHalves(Value tile, Widened &operand, unsigned warps) {
+void readHalves(tile::DotOp dot, unsigned number, Widened &operand, unsigned warps) {
   constexpr unsigned together = 8; // 16 bytes, widened
+  Value tile = computed(dot, number);
   LinearLayout layout = layoutOf(tile.getType());
-  if (consecutiveRegisters(layout, operand.major) <= together)
+  auto fragments = fragmentsOf(dot, number == 0, warps);
+  if ((fragments && layout == *fragments) ||
+      consecutiveRegisters(layout, operand.major) <= together)
     return;
   unsigned order[] = {operand.major, 1 - operand.major};
   setLayout(operand, beforeOps(operand, blockedLayout(tile::shapeOf(tile.getType()), together,
@@ -125,18 +126,10 @@ void readBytesForProducts(FunctionOpInterface kernel, unsigned warps) {
       dots.push_back(dot);
   });
   for (tile::DotOp dot : dots)
-    for (unsigned number : {1u, 0u}) {
-      Value tile = dot->getOperand(number);
-      if (Value written = writtenInStep(dot, number)) {
-        if (auto operand = widenedBytes(written))
-          readHalves(written, *operand, warps);
-      } else if (auto operand = widenedBytes(tile)) {
-        auto fragments = fragmentsOf(dot, number == 0, warps);
-        bool isInFragments = fragments && layoutOf(tile.getType()) == *fragments;
-        if (!(number == 1 && takeFromSlot(dot, *operand, warps)) && !isInFragments)
-          readHalves(tile, *operand, warps);
-      }
-    }
+    for (unsigned number : {1u, 0u})
+      if (auto operand = widenedBytes(computed(dot, number)))
+        if (number == 0 || !takeFromSlot(dot, *operand, warps))
+          readHalves(dot, number, *operand, warps);
 }
 
 bool takesBytesFromSlots(FunctionOpInterface kernel) {

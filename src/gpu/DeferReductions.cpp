@@ -1,5 +1,6 @@
 #include "gpu/DeferReductions.h"
 
+#include "analysis/CombineOrder.h"
 #include "gpu/Layouts.h"
 #include "gpu/TileGpu.h"
 
@@ -85,12 +86,8 @@ bool isTurned(Operation *op) {
 }
 
 bool combinesBy(tile::ReduceOp reduce, OperationName name) {
-  Block &block = reduce.getCombine().front();
-  Operation &op = block.front();
-  return llvm::hasNItems(block, 2) && op.getName() == name && op.getNumOperands() == 2 &&
-         op.getOperand(0) != op.getOperand(1) &&
-         llvm::all_of(op.getOperands(), [](Value v) { return isa<BlockArgument>(v); }) &&
-         block.getTerminator()->getOperand(0) == op.getResult(0);
+  Block &combine = reduce.getCombine().front();
+  return combine.front().getName() == name && analysis::commutes(combine);
 }
 
 std::optional<Deferred> findDeferred(scf::ForOp loop, unsigned index) {

@@ -168,6 +168,11 @@ bool LoopPlan::isSlot(tile::DotOp dot, unsigned number) {
          llvm::any_of(residents, [&, tile = operand](Resident &r) { return r.tile == tile; });
 }
 
+// True of a product of warp groups whose sum nobody wants but the next step.
+bool LoopPlan::isForNextStep(tile::DotOp dot) {
+  return isWgmma(dot) && dot->hasOneUse() && *dot->user_begin() == body.getTerminator();
+}
+
 // The tile that becomes the right operand of `dot`, perhaps transposed, if steps compute it for
 // this product alone, and the instruction may read it as it would be written.
 Value LoopPlan::computedRight(tile::DotOp dot) {
@@ -199,8 +204,7 @@ void LoopPlan::findWritten() {
   unsigned registers = besideSums;
   for (tile::DotOp dot : dots) {
     auto sum = dyn_cast<BlockArgument>(dot.getAcc());
-    if (!isWgmma(dot) || !dot->hasOneUse() || *dot->user_begin() != body.getTerminator() || !sum ||
-        !sum.hasOneUse() || !isSlot(dot, 0))
+    if (!isForNextStep(dot) || !sum || !sum.hasOneUse() || !isSlot(dot, 0))
       return;
     registers += registersOf(layoutOf(dot.getType()));
     if (isSlot(dot, 1))
@@ -239,8 +243,7 @@ void LoopPlan::findFlying() {
 // With `mayWrite` the left operand may also be written for the product: of scratch memory that it
 // reads while it runs on, the code of a step takes care (`RegisterEmitter::readsScratch`).
 bool LoopPlan::isCarriedSum(tile::DotOp dot, bool mayWrite) {
-  if (!isWgmma(dot) || !dot->hasOneUse() || *dot->user_begin() != body.getTerminator() ||
-      !(isSlot(dot, 1) || isWritten(dot)))
+  if (!isForNextStep(dot) || !(isSlot(dot, 1) || isWritten(dot)))
     return false;
   auto fragments = fragmentsOf(dot, true, warps);
   return mayWrite || isSlot(dot, 0) ||

@@ -82,6 +82,7 @@ private:
   void findCopies(const analysis::AxisAnalysis &axes);
   bool addToSlice(mlir::Operation *load);
   bool isSlot(tile::DotOp dot, unsigned number);
+  bool isForNextStep(tile::DotOp dot);
   mlir::Value computedRight(tile::DotOp dot);
   void findWritten();
   bool isWritten(tile::DotOp dot);

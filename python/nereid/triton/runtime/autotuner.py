@@ -245,18 +245,16 @@ class Autotuner(KernelInterface):
         """{configuration: an earlier one}, which is the same launch of the same code: on a CPU warps and stages make none of their own."""
         if self._do_bench is not None or current_device() >= 0 or not {"num_warps", "num_stages", "maxnreg"}.isdisjoint(self.arg_names):
             return {}
-        twins, seen = {}, {}
+        twins, seen = {}, []
         for config, kernel in zip(configs, built):
             if kernel is None:
                 continue
             launch = (config.kwargs, config.pre_hook, config.num_ctas, kernel._handle.code())
-            name = hash(str(sorted(launch[-1].items())))
-            for other, same in seen.setdefault(name, []):
-                if same == launch:
-                    twins[config] = other
-                    break
+            twin = next((other for other, same in seen if same == launch), None)
+            if twin is None:
+                seen.append((config, launch))
             else:
-                seen[name].append((config, launch))
+                twins[config] = twin
         return twins
 
     def _bench(self, *args, config, **meta):
