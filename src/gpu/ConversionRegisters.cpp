@@ -70,11 +70,48 @@ void emitInGroups(Operation *op, RegisterEmitter &emitter, unsigned size,
   emitter.setRegisters(result, std::move(values));
 }
 
+// `prmt` of a word and a constant.
+Value permuted(RegisterEmitter &e, Value word, uint32_t with, unsigned selector) {
+  return e.assembly(("prmt.b32 $0, $1, " + Twine(with) + ", " + Twine(selector) + ";").str(),
+                    "=r,r", e.builder.getI32Type(), word, /*pure=*/true);
+}
+// Which puts the word's bytes, from the first or third on, below two upper bytes of the constant.
+constexpr unsigned bytesInHalves[] = {0x4140, 0x4342};
+
+// Bytes of a word become 16-bit integers two at a time.
+struct WidenedRegisters : RegisterModel<WidenedRegisters, arith::ExtUIOp> {
+  void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
+    Value result = op->getResult(0);
+    auto type = dyn_cast<RankedTensorType>(result.getType());
+    bool isBytes = type && type.getElementType().isInteger(16) &&
+                   tile::elementType(op->getOperand(0).getType()).isInteger(8);
+    if (!isBytes)
+      return emitElementwise(op, emitter, [&](ValueRange v) { return widened(op, emitter, v[0]); });
+    emitInGroups(op, emitter, 4, [&](ValueRange bytes) {
+      SmallVector<Value> wide;
+      if (Value word = bytes.size() == 4 ? emitter.wordOf(bytes) : Value()) {
+        for (unsigned selector : bytesInHalves)
+          wide.push_back(permuted(emitter, word, 0, selector));
+        return emitter.unpackHalves(wide, emitter.builder.getI16Type());
+      }
+      for (Value byte : bytes)
+        wide.push_back(widened(op, emitter, byte));
+      return wide;
+    });
+  }
+
+private:
+  static Value widened(Operation *op, RegisterEmitter &e, Value number) {
+    return e.builder.create<arith::ExtUIOp>(e.loc(), resultElement(op), number);
+  }
+};
+
 // Wider integers that are known to be small, as floats: each is added to the bits of a float of
 // whose size one unit is the last bit, and that float is taken off. Where they may be negative it
 // is one in the middle of its binade.
 //
 //   f16: 0x6400 + x is 1024 + x for x of 0 to 1023, 0x6600 + x is 1536 + x for x of -512 to 511
+//   bf16: 0x4300 + x is 128 + x for x of 0 to 127, 0x4340 + x is 192 + x for x of -64 to 63
 struct SmallIntegers {
   uint32_t bits; ///< of the float that is added and taken off
   double size;
@@ -96,12 +133,35 @@ struct SmallIntegers {
       if (range.isWithin(-512, 511))
         return SmallIntegers{0x6600, 1536, 2};
     }
+    if (to.isBF16()) {
+      if (range.isWithin(0, 127))
+        return SmallIntegers{0x4300, 128, 2};
+      if (range.isWithin(-64, 63))
+        return SmallIntegers{0x4340, 192, 2};
+    }
     constexpr int64_t units = 1 << 23;
     if (range.isWithin(0, units - 1))
       return SmallIntegers{0x4b000000, units, 1};
     if (range.isWithin(-units / 2, units / 2 - 1))
       return SmallIntegers{0x4b400000, 1.5 * units, 1};
     return std::nullopt;
+  }
+
+  // Two halves, less the size of both.
+  static SmallVector<Value> lessSize(RegisterEmitter &e, Value word, Type half, double size) {
+    OpBuilder &b = e.builder;
+    if (half.isBF16()) { // sm_80 has `fma` alone
+      uint64_t less =
+          b.getFloatAttr(half, -size).getValue().bitcastToAPInt().getZExtValue() * 0x10001;
+      word = e.assembly("fma.rn.bf16x2 $0, $1, $2, $3;", "=r,r,r,r", b.getI32Type(),
+                        {word, e.i32(0x3f803f80), e.i32(int32_t(less))}, /*pure=*/true);
+      return e.unpackHalves(word, half);
+    }
+    auto pair = VectorType::get(2, half);
+    return e.elementsOf(b.create<arith::SubFOp>(
+        e.loc(), e.cast(word, pair),
+        b.create<arith::ConstantOp>(e.loc(),
+                                    SplatElementsAttr::get(pair, b.getFloatAttr(half, size)))));
   }
 
   SmallVector<Value> converted(RegisterEmitter &e, ValueRange numbers, Type to) const {
@@ -120,12 +180,7 @@ struct SmallIntegers {
           b.create<arith::ConstantOp>(e.loc(), b.getF32FloatAttr(float(size))));
       return {transforms::expandFloatConversion(b, e.loc(), wide, f32, to)};
     }
-    auto pair = VectorType::get(2, to);
-    Value halves = b.create<arith::SubFOp>(
-        e.loc(), b.create<LLVM::BitcastOp>(e.loc(), pair, word),
-        b.create<arith::ConstantOp>(e.loc(),
-                                    SplatElementsAttr::get(pair, b.getFloatAttr(to, size))));
-    SmallVector<Value> out = e.elementsOf(halves);
+    SmallVector<Value> out = lessSize(e, word, to, size);
     out.resize(numbers.size());
     return out;
   }
@@ -163,24 +218,15 @@ template <typename Op> struct IntegerToFloat : RegisterModel<IntegerToFloat<Op>,
   static SmallVector<Value> converted(RegisterEmitter &e, ValueRange bytes, Type to) {
     OpBuilder &b = e.builder;
     constexpr bool isSigned = std::is_same_v<Op, arith::SIToFPOp>;
-    Value word = bytes.size() == 4 ? e.wordOfBytes(bytes) : Value();
+    Value word = bytes.size() == 4 ? e.wordOf(bytes) : Value();
     if (word && isSigned)
       word = b.create<arith::XOrIOp>(e.loc(), word, e.i32(int32_t(0x80808080)));
-    auto permute = [&](Value from, uint32_t with, unsigned selector) {
-      return e.assembly(("prmt.b32 $0, $1, " + Twine(with) + ", " + Twine(selector) + ";").str(),
-                        "=r,r", b.getI32Type(), from, /*pure=*/true);
-    };
     SmallVector<Value> floats;
     if (word && to.isF16()) {
-      Type pair = VectorType::get(2, to);
-      Value size = b.create<arith::ConstantOp>(
-          e.loc(), SplatElementsAttr::get(cast<VectorType>(pair),
-                                          b.getFloatAttr(to, isSigned ? 1024 + 128 : 1024)));
-      for (unsigned selector : {0x4140u, 0x4342u}) {
-        Value halves =
-            b.create<LLVM::BitcastOp>(e.loc(), pair, permute(word, 0x64646464, selector));
-        llvm::append_range(floats, e.elementsOf(b.create<arith::SubFOp>(e.loc(), halves, size)));
-      }
+      for (unsigned selector : bytesInHalves)
+        llvm::append_range(floats,
+                           SmallIntegers::lessSize(e, permuted(e, word, 0x64646464, selector), to,
+                                                   isSigned ? 1024 + 128 : 1024));
       return floats;
     }
     Type f32 = b.getF32Type();
@@ -189,7 +235,7 @@ template <typename Op> struct IntegerToFloat : RegisterModel<IntegerToFloat<Op>,
     for (auto [k, byte] : llvm::enumerate(bytes)) {
       Value bits;
       if (word) {
-        bits = permute(word, 0x4b000000, 0x7440u + unsigned(k));
+        bits = permuted(e, word, 0x4b000000, 0x7440u + unsigned(k));
       } else {
         bits = b.create<arith::ExtUIOp>(e.loc(), b.getI32Type(), byte);
         bits = b.create<arith::XOrIOp>(e.loc(), bits, e.i32(isSigned ? 0x4b000080 : 0x4b000000));
@@ -234,7 +280,7 @@ private:
     SmallVector<Value> sources(values);
     if (const char *name = nameOf(from)) {
       Type i32 = b.getI32Type(), half = b.getF16Type();
-      Value pair = sources.size() == 2 ? e.wordOfBytes(sources) : Value();
+      Value pair = sources.size() == 2 ? e.wordOf(sources) : Value();
       if (!pair) {
         pair = b.create<arith::ExtUIOp>(e.loc(), i32, sources[0]);
         if (sources.size() == 2)
@@ -272,6 +318,7 @@ private:
 
 void registerConversionRegisters(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
+    arith::ExtUIOp::attachInterface<WidenedRegisters>(*context);
     arith::SIToFPOp::attachInterface<IntegerToFloat<arith::SIToFPOp>>(*context);
     arith::UIToFPOp::attachInterface<IntegerToFloat<arith::UIToFPOp>>(*context);
   });

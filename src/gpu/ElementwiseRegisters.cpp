@@ -101,6 +101,37 @@ template <typename Op> struct SameOp : RegisterModel<SameOp<Op>, Op> {
   }
 };
 
+// Bits of 16-bit integers, two in a word.
+template <typename Op> struct BitsRegisters : RegisterModel<BitsRegisters<Op>, Op> {
+  void emitRegisters(Operation *op, RegisterEmitter &e) const {
+    constexpr bool isShift =
+        std::is_same_v<Op, arith::ShLIOp> || std::is_same_v<Op, arith::ShRUIOp>;
+    Value result = op->getResult(0);
+    auto type = dyn_cast<RankedTensorType>(result.getType());
+    unsigned count = type ? registersOf(layoutOf(type)) : 1;
+    DenseIntElementsAttr by;
+    if (!type || !type.getElementType().isInteger(16) || count % 2 ||
+        (isShift && !(matchPattern(op->getOperand(1), m_Constant(&by)) && by.isSplat())))
+      return SameOp<Op>().emitRegisters(op, e);
+    SmallVector<Value> left = e.packHalves(e.operand(op->getOperand(0), count)), words;
+    if constexpr (isShift) {
+      const uint64_t bits = by.template getSplatValue<APInt>().getLimitedValue(16);
+      if (bits > 15)
+        return SameOp<Op>().emitRegisters(op, e);
+      const uint32_t half =
+          std::is_same_v<Op, arith::ShLIOp> ? uint16_t(0xffff << bits) : uint16_t(0xffff >> bits);
+      for (Value word : left)
+        words.push_back(e.builder.create<arith::AndIOp>(
+            e.loc(), e.builder.create<Op>(e.loc(), word, e.i32(int32_t(bits))),
+            e.i32(int32_t(half * 0x10001))));
+    } else {
+      for (auto [a, b] : llvm::zip(left, e.packHalves(e.operand(op->getOperand(1), count))))
+        words.push_back(e.builder.create<Op>(e.loc(), a, b));
+    }
+    e.setRegisters(result, e.unpackHalves(words, type.getElementType()));
+  }
+};
+
 struct ConstantRegisters : RegisterModel<ConstantRegisters, arith::ConstantOp> {
   void emitRegisters(Operation *op, RegisterEmitter &emitter) const {
     TypedAttr value = cast<arith::ConstantOp>(op).getValue();
@@ -133,10 +164,28 @@ struct AbsCode {
 
 // A sum, difference or product in f32 of halves (or of bf16) that is rounded to halves: the exact
 // result has at most twice the bits, so the halves' own operation gives the same number.
-struct HalfOperation {
-  Operation *op; // in f32
-  Value left, right;
+struct HalfOperand {
+  Value halves;
+  std::optional<APFloat> number; ///< of all elements, where there is no tile
 };
+struct HalfOperation {
+  Operation *op; ///< in f32
+  HalfOperand left, right;
+};
+std::optional<HalfOperand> asHalves(Value wide, Type half) {
+  if (auto widen = wide.getDefiningOp<arith::ExtFOp>())
+    return tile::elementType(widen.getIn().getType()) == half
+               ? std::optional(HalfOperand{widen.getIn(), {}})
+               : std::nullopt;
+  DenseFPElementsAttr elements;
+  if (!matchPattern(wide, m_Constant(&elements)) || !elements.isSplat())
+    return std::nullopt;
+  APFloat number = elements.getSplatValue<APFloat>();
+  bool isRounded = false;
+  number.convert(cast<FloatType>(half).getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                 &isRounded);
+  return isRounded ? std::nullopt : std::optional(HalfOperand{{}, number});
+}
 std::optional<HalfOperation> asHalfOperation(arith::TruncFOp round) {
   Type half = tile::elementType(round.getType());
   Operation *op = round.getIn().getDefiningOp();
@@ -147,20 +196,29 @@ std::optional<HalfOperation> asHalfOperation(arith::TruncFOp round) {
   HalfOperation found{op, {}, {}};
   for (auto [place, operand] :
        {std::pair(&found.left, op->getOperand(0)), std::pair(&found.right, op->getOperand(1))}) {
-    auto wide = operand.getDefiningOp<arith::ExtFOp>();
-    if (!wide || tile::elementType(wide.getIn().getType()) != half)
+    auto halves = asHalves(operand, half);
+    if (!halves)
       return std::nullopt;
-    *place = wide.getIn();
+    *place = *halves;
   }
   return found;
 }
 
+SmallVector<Value> registersOfHalves(RegisterEmitter &e, const HalfOperand &operand, Type half,
+                                     unsigned count) {
+  if (operand.halves)
+    return e.operand(operand.halves, count);
+  OpBuilder &b = e.builder;
+  return {count, b.create<arith::ConstantOp>(e.loc(), b.getFloatAttr(half, *operand.number))};
+}
+
 // Its instruction on words of two halves. It rounds by itself, so nothing contracts it with what
 // comes next. Of bf16 sm_80 has `fma` alone: a + b = a * 1 + b, a * b = a * b + -0.
-Value emitHalfOperation(RegisterEmitter &e, const HalfOperation &half, Value a, Value b) {
+Value emitHalfOperation(RegisterEmitter &e, const HalfOperation &half, Type type, Value a,
+                        Value b) {
   bool isSum = isa<arith::AddFOp>(half.op), isDifference = isa<arith::SubFOp>(half.op);
   Type word = e.builder.getI32Type();
-  if (tile::elementType(half.left.getType()).isF16()) {
+  if (type.isF16()) {
     StringRef name = isSum ? "add" : isDifference ? "sub" : "mul";
     return e.assembly((name + ".rn.f16x2 $0, $1, $2;").str(), "=r,r,r", word, {a, b},
                       /*pure=*/true);
@@ -194,17 +252,18 @@ struct RoundedRegisters : RegisterModel<RoundedRegisters, arith::TruncFOp> {
     unsigned count =
         isa<RankedTensorType>(result.getType()) ? registersOf(layoutOf(result.getType())) : 1;
     auto half = asHalfOperation(cast<arith::TruncFOp>(op));
+    Type type = resultElement(op);
     SmallVector<Value> left, right;
     if (half && count % 2 == 0) {
-      left = e.operand(half->left, count);
-      right = e.operand(half->right, count);
+      left = registersOfHalves(e, half->left, type, count);
+      right = registersOfHalves(e, half->right, type, count);
     }
     if (!hasWords(left) && !hasWords(right))
       return SameOp<arith::TruncFOp>().emitRegisters(op, e);
     SmallVector<Value> words;
     for (auto [a, b] : llvm::zip(e.packHalves(left), e.packHalves(right)))
-      words.push_back(emitHalfOperation(e, *half, a, b));
-    e.setRegisters(result, e.unpackHalves(words, resultElement(op)));
+      words.push_back(emitHalfOperation(e, *half, type, a, b));
+    e.setRegisters(result, e.unpackHalves(words, type));
   }
 };
 
@@ -395,10 +454,10 @@ void registerElementwiseRegisters(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
     using namespace arith;
     attach<SameOp, AddFOp, SubFOp, MulFOp, NegFOp, MaximumFOp, MinimumFOp, MaxNumFOp, AddIOp,
-           SubIOp, DivSIOp, DivUIOp, RemSIOp, RemUIOp, AndIOp, OrIOp, XOrIOp, ShLIOp, ShRSIOp,
-           ShRUIOp, MaxSIOp, MaxUIOp, MinSIOp, MinUIOp, CmpIOp, CmpFOp, ExtFOp, ExtSIOp, ExtUIOp,
-           TruncIOp, FPToSIOp, FPToUIOp, BitcastOp, AddUIExtendedOp, MulSIExtendedOp,
-           MulUIExtendedOp>(context);
+           SubIOp, DivSIOp, DivUIOp, RemSIOp, RemUIOp, ShRSIOp, MaxSIOp, MaxUIOp, MinSIOp, MinUIOp,
+           CmpIOp, CmpFOp, ExtFOp, ExtSIOp, TruncIOp, FPToSIOp, FPToUIOp, BitcastOp,
+           AddUIExtendedOp, MulSIExtendedOp, MulUIExtendedOp>(context);
+    attach<BitsRegisters, AndIOp, OrIOp, XOrIOp, ShLIOp, ShRUIOp>(context);
     attachCode<MulLowCode, MulIOp>(context);
     ConstantOp::attachInterface<ConstantRegisters>(*context);
     MinNumFOp::attachInterface<MinNumRegisters>(*context);

@@ -196,11 +196,12 @@ Value LoopPlan::computedRight(tile::DotOp dot) {
 // Where a loop only adds products up of which steps compute right operands (weights of a few bits
 // that become halves), those are written to two places in turn: while the tensor cores multiply by
 // one, the next step computes the other. With one place each step would wait for its product first.
-// Only where shared memory has room for as many programs as with one.
+// Only where a multiprocessor has one program: two of them cover for each other's products better
+// than a step with one more meeting of its warps does.
 void LoopPlan::findWritten() {
   constexpr unsigned besideSums = 32; // registers, at least
   SmallVector<Written> found;
-  uint64_t bytes = 0, most = 0;
+  uint64_t once = 0, bytes = 0; // of one place, which products share, and of two each
   unsigned registers = besideSums;
   for (tile::DotOp dot : dots) {
     auto sum = dyn_cast<BlockArgument>(dot.getAcc());
@@ -213,15 +214,12 @@ void LoopPlan::findWritten() {
     if (!tile)
       return;
     found.push_back({tile, {}});
-    bytes += bytesOfSlot(tile.getType());
-    most = std::max(most, bytesOfSlot(tile.getType()));
+    bytes += writtenPlaces * bytesOfSlot(tile.getType());
+    once = std::max(once, bytesOfSlot(tile.getType()));
   }
-  auto programsWith = [&](uint64_t more) {
-    uint64_t all = residentBytes + slots * slotBytes + more;
-    return isAlone ? 1 : target::occupancy(chip, warps, registers, all).blocks;
-  };
-  bytes *= writtenPlaces;
-  if (residentBytes + slots * slotBytes + bytes > limit || programsWith(bytes) < programsWith(most))
+  uint64_t others = residentBytes + slots * slotBytes;
+  if (others + bytes > limit ||
+      (!isAlone && target::occupancy(chip, warps, registers, others + once).blocks > 1))
     return;
   written = std::move(found);
   residentBytes += bytes;

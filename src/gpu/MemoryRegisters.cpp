@@ -140,7 +140,7 @@ SmallVector<Value> pack(RegisterEmitter &e, ArrayRef<Value> values, Type element
     // Bytes come in pairs from their conversion.
     SmallVector<Value> pairs;
     for (unsigned k = 0; bits == 8 && k < share; k += 2)
-      if (Value pair = e.wordOfBytes(parts.slice(k, 2)))
+      if (Value pair = e.wordOf(parts.slice(k, 2)))
         pairs.push_back(pair);
     if (pairs.size() * 2 == share)
       parts = pairs;

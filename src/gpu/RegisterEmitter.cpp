@@ -231,37 +231,42 @@ SmallVector<Value> RegisterEmitter::elementsOf(Value vector) {
   return values;
 }
 
-Value RegisterEmitter::wordOfBytes(ValueRange bytes) {
-  auto first = bytes[0].getDefiningOp<LLVM::ExtractElementOp>();
-  APInt at;
-  if (!first || !matchPattern(first.getPosition(), m_ConstantInt(&at)) ||
-      at.getZExtValue() % bytes.size())
-    return {};
-  for (auto [k, byte] : llvm::enumerate(bytes)) {
-    auto one = byte.getDefiningOp<LLVM::ExtractElementOp>();
-    APInt next;
-    if (!one || one.getVector() != first.getVector() ||
-        !matchPattern(one.getPosition(), m_ConstantInt(&next)) ||
-        next.getZExtValue() != at.getZExtValue() + k)
+Value RegisterEmitter::wordOf(ValueRange neighbours) {
+  Value vector;
+  uint64_t at = 0;
+  for (auto [k, value] : llvm::enumerate(neighbours)) {
+    while (auto same = value.getDefiningOp<LLVM::BitcastOp>())
+      value = same.getArg();
+    auto one = value.getDefiningOp<LLVM::ExtractElementOp>();
+    APInt position;
+    if (!one || !matchPattern(one.getPosition(), m_ConstantInt(&position)))
+      return {};
+    if (k == 0) {
+      vector = one.getVector();
+      at = position.getZExtValue();
+    }
+    if (one.getVector() != vector || position.getZExtValue() != at + k)
       return {};
   }
-  auto vector = llvm::cast<VectorType>(first.getVector().getType());
-  Type word = builder.getIntegerType(unsigned(8 * bytes.size()));
-  int64_t words = vector.getNumElements() / int64_t(bytes.size());
-  if (words * int64_t(bytes.size()) != vector.getNumElements())
+  const int64_t count = int64_t(neighbours.size()),
+                elements = llvm::cast<VectorType>(vector.getType()).getNumElements();
+  if (at % uint64_t(count) || elements % count)
     return {};
-  if (words == 1)
-    return cast(first.getVector(), word);
-  Value whole =
-      builder.create<LLVM::BitcastOp>(location, VectorType::get(words, word), first.getVector());
-  return builder.create<LLVM::ExtractElementOp>(location, whole,
-                                                i32(int32_t(at.getZExtValue() / bytes.size())));
+  Type word = builder.getIntegerType(unsigned(count) * bitsOf(neighbours[0].getType()));
+  if (elements == count) {
+    auto same = vector.getDefiningOp<LLVM::BitcastOp>();
+    return same && same.getArg().getType() == word ? same.getArg() : cast(vector, word);
+  }
+  Value whole = cast(vector, VectorType::get(elements / count, word));
+  return builder.create<LLVM::ExtractElementOp>(location, whole, i32(int64_t(at) / count));
 }
 
 SmallVector<Value> RegisterEmitter::packHalves(ArrayRef<Value> halves) {
   SmallVector<Value> words;
-  for (size_t i = 0; i < halves.size(); i += 2)
-    words.push_back(cast(vectorOf(halves.slice(i, 2)), builder.getI32Type()));
+  for (size_t i = 0; i < halves.size(); i += 2) {
+    Value word = wordOf(halves.slice(i, 2));
+    words.push_back(word ? word : cast(vectorOf(halves.slice(i, 2)), builder.getI32Type()));
+  }
   return words;
 }
 SmallVector<Value> RegisterEmitter::unpackHalves(ArrayRef<Value> words, Type half) {

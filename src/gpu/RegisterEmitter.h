@@ -182,10 +182,10 @@ public:
   /// Values of one type as a vector, and back.
   mlir::Value vectorOf(llvm::ArrayRef<mlir::Value> values);
   llvm::SmallVector<mlir::Value> elementsOf(mlir::Value vector);
-  /// Bytes that are neighbours in a vector, as one number of their bits, where LLVM does not put
-  /// together again what was taken apart; null if they are none.
-  mlir::Value wordOfBytes(mlir::ValueRange bytes);
-  /// Pairs of f16 or bf16 as words, and back.
+  /// Neighbours in a vector as one number of their bits, where LLVM does not put together again
+  /// what was taken apart; null if they are none.
+  mlir::Value wordOf(mlir::ValueRange neighbours);
+  /// Pairs of 16 bits as words, and back.
   llvm::SmallVector<mlir::Value> packHalves(llvm::ArrayRef<mlir::Value> halves);
   llvm::SmallVector<mlir::Value> unpackHalves(llvm::ArrayRef<mlir::Value> words, mlir::Type half);
   /// The sums of a product in the registers that instructions take: of f16 two in a word.

@@ -5,6 +5,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace nereid::transforms {
@@ -41,32 +43,38 @@ private:
       value = unpacked(tile, packedAlongK ? along : across);
       break;
     case tile::ScaledFormat::E4M3:
-      value = widened(tile, b.getFloat8E4M3FNType());
+      value = widened(tile, b.getFloat8E4M3FNType(), element);
       break;
     case tile::ScaledFormat::E5M2:
-      value = widened(tile, b.getFloat8E5M2Type());
+      value = widened(tile, b.getFloat8E5M2Type(), element);
       break;
     case tile::ScaledFormat::BF16:
     case tile::ScaledFormat::FP16:
       break;
     }
     if (scale)
-      value = b.create<arith::MulFOp>(
-          loc, converted(value, b.getF32Type()),
-          scaleTile(scale, tile::shapeOf(value.getType())[along], along == rank - 1));
+      value = product(value,
+                      scaleTile(scale, tile::shapeOf(value.getType())[along], along == rank - 1));
     return converted(value, element);
   }
 
+  // As f32 and rounded, which is what a product of halves is.
+  Value product(Value x, Value y) {
+    Value wide =
+        b.create<arith::MulFOp>(loc, converted(x, b.getF32Type()), converted(y, b.getF32Type()));
+    return converted(wide, element);
+  }
+
   // 8-bit floats come as themselves or as bytes.
-  Value widened(Value tile, Type format) {
+  Value widened(Value tile, Type format, Type to) {
     if (tile::elementType(tile.getType()) != format)
       tile = b.create<tile::BitcastOp>(loc, like(tile, format), tile);
-    return b.create<tile::FPConvertOp>(loc, like(tile, b.getF32Type()), tile, tile::Rounding::RTNE);
+    return b.create<tile::FPConvertOp>(loc, like(tile, to), tile, tile::Rounding::RTNE);
   }
 
   // Pairs of 4-bit floats along `dim`, low half first.
   Value unpacked(Value tile, int dim) {
-    Value code = b.create<arith::ExtUIOp>(loc, like(tile, b.getI32Type()), tile);
+    Value code = b.create<arith::ExtUIOp>(loc, like(tile, bitsOf(element)), tile);
     Value low = fromE2M1(code);
     Value high = fromE2M1(b.create<arith::ShRUIOp>(loc, code, constant(code, 4)));
     SmallVector<int64_t> shape(tile::shapeOf(tile.getType()));
@@ -74,7 +82,7 @@ private:
     pairs.push_back(2);
     moved.insert(moved.begin() + dim + 1, 2);
     shape[dim] *= 2;
-    auto type = [&](ArrayRef<int64_t> of) { return RankedTensorType::get(of, b.getF32Type()); };
+    auto type = [&](ArrayRef<int64_t> of) { return RankedTensorType::get(of, element); };
     Value joined = b.create<tile::JoinOp>(loc, type(pairs), low, high);
     SmallVector<int32_t> perm;
     for (int d = 0; d < rank; ++d) {
@@ -87,41 +95,49 @@ private:
     return b.create<tile::ReshapeOp>(loc, type(shape), joined, UnitAttr());
   }
 
-  // Two bits of exponent with bias 1 and one of fraction, as f32. With exponent and fraction where
-  // f32 has them the number is too small by 2^126, denormals too: the product is exact.
+  // Two bits of exponent with bias 1 and one of fraction, as an element. With exponent and fraction
+  // where an element has them the number is too small by a power of two, denormals too: the product
+  // is exact.
   Value fromE2M1(Value code) {
-    Value magnitude = b.create<arith::AndIOp>(loc, code, constant(code, 7));
-    Value bits = b.create<arith::ShLIOp>(loc, magnitude, constant(code, 22));
-    Value large = asFloat(constant(code, (127 + 126) << 23));
-    Value value = b.create<arith::MulFOp>(loc, asFloat(bits), large);
-    Value sign = b.create<arith::AndIOp>(loc, code, constant(code, 8));
-    sign = b.create<arith::ShLIOp>(loc, sign, constant(code, 28));
-    bits = b.create<tile::BitcastOp>(loc, code.getType(), value);
-    return asFloat(b.create<arith::OrIOp>(loc, bits, sign));
+    const auto &format = cast<FloatType>(element).getFloatSemantics();
+    const int fraction = int(APFloat::semanticsPrecision(format)) - 1;
+    const int bits = int(APFloat::semanticsSizeInBits(format));
+    auto field = [&](int mask, int by) -> Value {
+      Value masked = b.create<arith::AndIOp>(loc, code, constant(code, mask));
+      return b.create<arith::ShLIOp>(loc, masked, constant(code, by));
+    };
+    Value value = b.create<arith::OrIOp>(loc, field(7, fraction - 1), field(8, bits - 4));
+    double power = std::ldexp(1.0, -APFloat::semanticsMinExponent(format));
+    auto large = RankedTensorType::get(tile::shapeOf(code.getType()), b.getF32Type());
+    return product(
+        b.create<tile::BitcastOp>(loc, like(code, element), value),
+        b.create<arith::ConstantOp>(loc, DenseElementsAttr::get(large, APFloat(float(power)))));
   }
 
-  // 2^(code - 127), NaN for 255.
-  Value fromE8M0(Value codes) {
-    Value code = b.create<arith::ExtUIOp>(loc, like(codes, b.getI32Type()), codes);
-    Value bits = b.create<arith::ShLIOp>(loc, code, constant(code, 23));
+  // 2^(code - 127), NaN for 255, as f32 or bf16.
+  Value fromE8M0(Value codes, Type to) {
+    const int32_t fraction = to.isF32() ? 23 : 7;
+    Value code = b.create<arith::ExtUIOp>(loc, like(codes, bitsOf(to)), codes);
+    Value bits = b.create<arith::ShLIOp>(loc, code, constant(code, fraction));
     auto unless = [&](int32_t special, int32_t value) {
       Value is =
           b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, code, constant(code, special));
       bits = b.create<arith::SelectOp>(loc, is, constant(code, value), bits);
     };
-    unless(0, 0x00400000);
-    unless(255, 0x7fc00000);
-    return asFloat(bits);
+    unless(0, 1 << (fraction - 1));
+    unless(255, 0x1ff << (fraction - 1));
+    return b.create<tile::BitcastOp>(loc, like(bits, to), bits);
   }
 
-  // Scales as f32, each repeated for its elements along K, the last dimension or the last but one.
+  // Scales, each repeated for its elements along K, the last dimension or the last but one. Powers
+  // of two have the exponents of bf16 and f32, other scales have few bits.
   Value scaleTile(Value codes, int64_t k, bool alongLast) {
-    Value scale = tile::elementType(codes.getType()).isInteger(8)
-                      ? fromE8M0(codes)
-                      : widened(codes, b.getFloat8E4M3FNType());
+    bool isPower = tile::elementType(codes.getType()).isInteger(8);
+    Type to = isPower && element.isF16() ? Type(b.getF32Type()) : element;
+    Value scale = isPower ? fromE8M0(codes, to) : widened(codes, b.getFloat8E4M3FNType(), to);
     const int64_t group = tile::DotScaledOp::groupOf(k, codes.getType());
     SmallVector<int64_t> shape(tile::shapeOf(codes.getType()));
-    auto type = [&](ArrayRef<int64_t> of) { return RankedTensorType::get(of, b.getF32Type()); };
+    auto type = [&](ArrayRef<int64_t> of) { return RankedTensorType::get(of, to); };
     SmallVector<int64_t> wide = shape;
     wide.push_back(1);
     scale = b.create<tile::ExpandDimsOp>(loc, type(wide), scale, uint32_t(rank));
@@ -142,12 +158,10 @@ private:
   }
   Value constant(Value of, int32_t value) {
     auto type = cast<RankedTensorType>(of.getType());
-    return b.create<arith::ConstantOp>(loc,
-                                       DenseElementsAttr::get(type, APInt(32, uint32_t(value))));
+    APInt number(type.getElementTypeBitWidth(), uint32_t(value));
+    return b.create<arith::ConstantOp>(loc, DenseElementsAttr::get(type, number));
   }
-  Value asFloat(Value bits) {
-    return b.create<tile::BitcastOp>(loc, like(bits, b.getF32Type()), bits);
-  }
+  Type bitsOf(Type number) { return b.getIntegerType(number.getIntOrFloatBitWidth()); }
   Value converted(Value tile, Type to) {
     Type from = tile::elementType(tile.getType());
     if (from == to)
