@@ -1,5 +1,6 @@
 # RUN: nereid compile %s:unpack --signature "*i32:16, *fp16:16" --target sm_90a --emit ptx | FileCheck %s --check-prefixes CHECK,F16
 # RUN: nereid compile %s:unpack --signature "*i32:16, *fp32:16" --target sm_90a --emit ptx | FileCheck %s --check-prefixes CHECK,F32
+# RUN: nereid compile %s:unpack --signature "*i32:16, *bf16:16" --target sm_90a --emit ptx | FileCheck %s --check-prefixes CHECK,BF16
 # RUN: nereid compile %s:unpack --signature "*i64:16, *bf16:16" --target sm_80 --emit ptx | %ptxas -arch=sm_80 -o /dev/null -
 # RUN: nereid compile %s:signed --signature "*i32:16, *fp16:16" --target sm_90a --emit ptx | FileCheck %s --check-prefix SIGNED
 # RUN: nereid compile %s:large --signature "*i32:16, *fp16:16" --target sm_90a --emit ptx | FileCheck %s --check-prefix LARGE
@@ -9,10 +10,12 @@ import triton
 import triton.language as tl
 
 
-# 0x6400 is 1024 of f16, 0x4b000000 2^23 of f32.
+# 0x6400 is 1024 of f16, 0x4300 128 of bf16, 0x4b000000 2^23 of f32.
 # CHECK-NOT: {{cvt.rn.f.*[su](16|32)}}
 # F16: {{(add|or).*}} 1677747200
 # F16: add.f16x2
+# BF16: {{(add|or).*}} 1124090624
+# BF16: fma.rn.bf16x2
 # F32: {{(add|or).*}} 1258291200
 # F32: add{{.*}}f32 {{.*}}0fCB000000
 # CHECK-NOT: {{cvt.rn.f.*[su](16|32)}}
