@@ -236,7 +236,17 @@ Instruction integerInstruction(std::string_view op, const ptx::Type &type, const
     compute = [=](__int128 x, __int128 y, __int128) { return product(x, y); };
   else if (op == "mad")
     compute = [=](__int128 x, __int128 y, __int128 z) { return product(x, y) + z; };
-  else if (op == "div")
+  else if ((op == "mul24" || op == "mad24") && bits == 32) {
+    // The low 24 bits of each operand are a number by itself; `hi` is the upper 32 of their 48
+    // bits.
+    auto low24 = [isSigned = type.kind != Kind::Unsigned](__int128 x) {
+      int64_t low = int64_t(x) & 0xFFFFFF;
+      return isSigned && (low & 0x800000) ? low - 0x1000000 : low;
+    };
+    compute = [=, adds = op == "mad24"](__int128 x, __int128 y, __int128 z) {
+      return __int128((low24(x) * low24(y)) >> (m.hi ? 16 : 0)) + (adds ? z : 0);
+    };
+  } else if (op == "div")
     compute = [](__int128 x, __int128 y, __int128) { return y == 0 ? __int128(-1) : x / y; };
   else if (op == "rem")
     compute = [](__int128 x, __int128 y, __int128) { return y == 0 ? x : x % y; };

@@ -428,6 +428,21 @@ Value AsmEmitter::integerResult(const Statement &s) {
   bool isSigned = type.kind == Kind::Signed;
   auto in = [&](size_t i) { return read(s, s.arguments[i], type); };
   auto wide = [&](Value value) { return resized(value, 2 * bits, isSigned); };
+  if (operation == "mul24" || operation == "mad24") {
+    takes(s, operation == "mul24" ? 3 : 4, operation == "mul24" ? 3 : 4);
+    if (bits != 32 || s.has("sat") || s.has("hi") == s.has("lo"))
+      unknown(s);
+    // The low 24 bits of each operand are a number by itself; `hi` is the upper 32 of their 48
+    // bits.
+    auto low24 = [&](Value value) -> Value {
+      Value upper = make<tile::ShLOp>(value, integer(8, 32));
+      return isSigned ? Value(make<tile::ShRSOp>(upper, integer(8, 32)))
+                      : Value(make<tile::ShRUOp>(upper, integer(8, 32)));
+    };
+    Value product = make<arith::MulIOp>(wide(low24(in(1))), wide(low24(in(2))));
+    product = resized(s.has("hi") ? shiftedRight(product, 16) : product, 32);
+    return operation == "mul24" ? product : Value(make<arith::AddIOp>(product, in(3)));
+  }
   if (operation == "mul" || operation == "mad") {
     takes(s, operation == "mul" ? 3 : 4, operation == "mul" ? 3 : 4);
     Value product;
