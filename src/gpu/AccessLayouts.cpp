@@ -381,16 +381,25 @@ void AccessLayouts::followReduced(tile::LoadOp load) {
   }
 }
 
+bool AccessLayouts::isNarrow(tile::LoadOp load) const {
+  constexpr int64_t copied = 4; // bytes, at least
+  LinearLayout layout = *of(load);
+  return consecutiveRegisters(layout, layout.rank() - 1) *
+             tile::bytesInMemory(tile::elementType(load.getType())) <
+         copied;
+}
+
 // What is loaded to be repeated where it meets a larger tile that is loaded too, or that a loop
 // carries: each thread loads its part of it, where that is little. All but the first one's come
 // from a cache; moving it between threads costs two barriers (rotary embeddings: none left of
 // eight). If it meets two kinds of tiles, it is loaded for each. So is what a loop loads at
 // addresses from outside of it (scales of rows in a product of experts): those move once.
+// Nor do such that would wait in a ring if copies took so few bytes (scales of halves).
 void AccessLayouts::followMet(tile::LoadOp load) {
   constexpr unsigned most = 64; // bytes
   constexpr unsigned mostAccesses = 4, mostMet = 2;
-  if (tile::shapeOf(load.getType()).empty() || !groups.count(load) || waitsInRing(load) ||
-      (chosen.count(load) && !mayFollowMet.count(load)))
+  if (tile::shapeOf(load.getType()).empty() || !groups.count(load) ||
+      (waitsInRing(load) && !isNarrow(load)) || (chosen.count(load) && !mayFollowMet.count(load)))
     return;
   auto loop = load->getParentOfType<scf::ForOp>();
   SmallVector<LinearLayout> layouts;
@@ -436,16 +445,35 @@ void AccessLayouts::followMet(tile::LoadOp load) {
     copies[load] = layouts.back();
 }
 
-// How what `tile` meets in `user` lies: a load or a product, or what the loop carries.
+// How a tile lies that is computed of a load or a product: element by element, or as other shapes
+// (words of several numbers, taken apart).
+std::optional<LinearLayout> AccessLayouts::computed(Value tile, unsigned depth) const {
+  if (Operation *origin = origins.lookup(tile)) {
+    if (auto dot = dyn_cast<tile::DotOp>(origin))
+      return products.of(dot).sum;
+    if (auto layout = of(origin))
+      return layout;
+  }
+  Operation *op = tile.getDefiningOp();
+  bool isShaped = isa_and_nonnull<tile::JoinOp, tile::ReshapeOp, tile::TransOp>(op);
+  if (!op || !depth || !(isShaped || op->hasTrait<OpTrait::Elementwise>()))
+    return std::nullopt;
+  for (OpOperand &operand : op->getOpOperands())
+    if (tile::isTile(operand.get()))
+      if (auto layout = computed(operand.get(), depth - 1))
+        return isShaped ? forward(op, operand.getOperandNumber(), *layout, 0, warps) : layout;
+  return std::nullopt;
+}
+
+// How what `tile` meets in `user` lies: what is computed of a load or a product, or what the loop
+// carries.
 std::optional<LinearLayout> AccessLayouts::met(Operation *user, Value tile, scf::ForOp loop) const {
+  constexpr unsigned ops = 12;
   auto shape = tile::shapeOf(tile.getType());
   for (Value operand : user->getOperands())
-    if (Operation *origin = operand == tile ? nullptr : origins.lookup(operand)) {
-      if (auto dot = dyn_cast<tile::DotOp>(origin))
-        return products.of(dot).sum;
-      if (auto layout = of(origin))
+    if (operand != tile && tile::isTile(operand))
+      if (auto layout = computed(operand, ops))
         return layout;
-    }
   bool isCarried = loop && llvm::any_of(loop.getRegionIterArgs(), [&](Value carried) {
                      return tile::isTile(carried) && tile::shapeOf(carried.getType()) == shape;
                    });
