@@ -39,13 +39,22 @@ bool waitsInRing(tile::LoadOp load) {
   return loop && isInnermost(loop) && feedsProduct(load);
 }
 
-// An operation with the same number for each element.
-bool isScaling(Operation *op) {
-  return op->hasTrait<OpTrait::Elementwise>() && op->getNumResults() == 1 &&
-         llvm::count_if(op->getOperands(), [](Value v) {
-           Operation *source = v.getDefiningOp();
-           return !isa_and_nonnull<tile::SplatOp, arith::ConstantOp>(source);
-         }) == 1;
+// Ops on what `load` gives and on numbers that are the same for each element, element by element.
+llvm::SmallPtrSet<Operation *, 16> computedOf(tile::LoadOp load) {
+  llvm::SmallPtrSet<Operation *, 16> found;
+  SmallVector<Value> work = {load.getResult()};
+  auto isOwn = [&](Value v) {
+    Operation *source = v.getDefiningOp();
+    return v == load.getResult() || isa_and_nonnull<tile::SplatOp, arith::ConstantOp>(source) ||
+           found.contains(source);
+  };
+  while (!work.empty())
+    for (Operation *user : work.pop_back_val().getUsers())
+      if ((isa<tile::ExpandDimsOp>(user) || user->hasTrait<OpTrait::Elementwise>()) &&
+          user->getNumResults() == 1 && llvm::all_of(user->getOperands(), isOwn) &&
+          found.insert(user).second)
+        work.push_back(user->getResult(0));
+  return found;
 }
 
 } // namespace
@@ -405,12 +414,15 @@ void AccessLayouts::followMet(tile::LoadOp load) {
   SmallVector<LinearLayout> layouts;
   bool agree = true;
   SmallVector<Operation *> path; // that widens it
+  llvm::SmallPtrSet<Operation *, 16> own = computedOf(load), seen;
   auto visit = [&](auto &self, Value tile) -> void {
     bool isRepeated = llvm::any_of(path, [](Operation *op) { return isa<tile::BroadcastOp>(op); });
     for (OpOperand &use : tile.getUses()) {
       Operation *user = use.getOwner();
-      if (isa<tile::ExpandDimsOp, tile::BroadcastOp>(user) ||
-          (!isRepeated && (isCast(user) || isScaling(user)))) {
+      if (isa<tile::ExpandDimsOp, tile::BroadcastOp, tile::ReshapeOp, tile::TransOp>(user) ||
+          (isRepeated ? isCast(user) : own.contains(user))) {
+        if (!seen.insert(user).second)
+          continue;
         path.push_back(user);
         self(self, user->getResult(0));
         path.pop_back();
