@@ -39,13 +39,22 @@ bool waitsInRing(tile::LoadOp load) {
   return loop && isInnermost(loop) && feedsProduct(load);
 }
 
-// An operation with the same number for each element.
-bool isScaling(Operation *op) {
-  return op->hasTrait<OpTrait::Elementwise>() && op->getNumResults() == 1 &&
-         llvm::count_if(op->getOperands(), [](Value v) {
-           Operation *source = v.getDefiningOp();
-           return !isa_and_nonnull<tile::SplatOp, arith::ConstantOp>(source);
-         }) == 1;
+// Ops on what `load` gives and on numbers that are the same for each element, element by element.
+llvm::SmallPtrSet<Operation *, 16> computedOf(tile::LoadOp load) {
+  llvm::SmallPtrSet<Operation *, 16> found;
+  SmallVector<Value> work = {load.getResult()};
+  auto isOwn = [&](Value v) {
+    Operation *source = v.getDefiningOp();
+    return v == load.getResult() || isa_and_nonnull<tile::SplatOp, arith::ConstantOp>(source) ||
+           found.contains(source);
+  };
+  while (!work.empty())
+    for (Operation *user : work.pop_back_val().getUsers())
+      if ((isa<tile::ExpandDimsOp>(user) || user->hasTrait<OpTrait::Elementwise>()) &&
+          user->getNumResults() == 1 && llvm::all_of(user->getOperands(), isOwn) &&
+          found.insert(user).second)
+        work.push_back(user->getResult(0));
+  return found;
 }
 
 } // namespace
@@ -381,27 +390,39 @@ void AccessLayouts::followReduced(tile::LoadOp load) {
   }
 }
 
+bool AccessLayouts::isNarrow(tile::LoadOp load) const {
+  constexpr int64_t copied = 4; // bytes, at least
+  LinearLayout layout = *of(load);
+  return consecutiveRegisters(layout, layout.rank() - 1) *
+             tile::bytesInMemory(tile::elementType(load.getType())) <
+         copied;
+}
+
 // What is loaded to be repeated where it meets a larger tile that is loaded too, or that a loop
 // carries: each thread loads its part of it, where that is little. All but the first one's come
 // from a cache; moving it between threads costs two barriers (rotary embeddings: none left of
 // eight). If it meets two kinds of tiles, it is loaded for each. So is what a loop loads at
 // addresses from outside of it (scales of rows in a product of experts): those move once.
+// Nor do such that would wait in a ring if copies took so few bytes (scales of halves).
 void AccessLayouts::followMet(tile::LoadOp load) {
   constexpr unsigned most = 64; // bytes
   constexpr unsigned mostAccesses = 4, mostMet = 2;
-  if (tile::shapeOf(load.getType()).empty() || !groups.count(load) || waitsInRing(load) ||
-      (chosen.count(load) && !mayFollowMet.count(load)))
+  if (tile::shapeOf(load.getType()).empty() || !groups.count(load) ||
+      (waitsInRing(load) && !isNarrow(load)) || (chosen.count(load) && !mayFollowMet.count(load)))
     return;
   auto loop = load->getParentOfType<scf::ForOp>();
   SmallVector<LinearLayout> layouts;
   bool agree = true;
   SmallVector<Operation *> path; // that widens it
+  llvm::SmallPtrSet<Operation *, 16> own = computedOf(load), seen;
   auto visit = [&](auto &self, Value tile) -> void {
     bool isRepeated = llvm::any_of(path, [](Operation *op) { return isa<tile::BroadcastOp>(op); });
     for (OpOperand &use : tile.getUses()) {
       Operation *user = use.getOwner();
-      if (isa<tile::ExpandDimsOp, tile::BroadcastOp>(user) ||
-          (!isRepeated && (isCast(user) || isScaling(user)))) {
+      if (isa<tile::ExpandDimsOp, tile::BroadcastOp, tile::ReshapeOp, tile::TransOp>(user) ||
+          (isRepeated ? isCast(user) : own.contains(user))) {
+        if (!seen.insert(user).second)
+          continue;
         path.push_back(user);
         self(self, user->getResult(0));
         path.pop_back();
@@ -436,16 +457,35 @@ void AccessLayouts::followMet(tile::LoadOp load) {
     copies[load] = layouts.back();
 }
 
-// How what `tile` meets in `user` lies: a load or a product, or what the loop carries.
+// How a tile lies that is computed of a load or a product: element by element, or as other shapes
+// (words of several numbers, taken apart).
+std::optional<LinearLayout> AccessLayouts::computed(Value tile, unsigned depth) const {
+  if (Operation *origin = origins.lookup(tile)) {
+    if (auto dot = dyn_cast<tile::DotOp>(origin))
+      return products.of(dot).sum;
+    if (auto layout = of(origin))
+      return layout;
+  }
+  Operation *op = tile.getDefiningOp();
+  bool isShaped = isa_and_nonnull<tile::JoinOp, tile::ReshapeOp, tile::TransOp>(op);
+  if (!op || !depth || !(isShaped || op->hasTrait<OpTrait::Elementwise>()))
+    return std::nullopt;
+  for (OpOperand &operand : op->getOpOperands())
+    if (tile::isTile(operand.get()))
+      if (auto layout = computed(operand.get(), depth - 1))
+        return isShaped ? forward(op, operand.getOperandNumber(), *layout, 0, warps) : layout;
+  return std::nullopt;
+}
+
+// How what `tile` meets in `user` lies: what is computed of a load or a product, or what the loop
+// carries.
 std::optional<LinearLayout> AccessLayouts::met(Operation *user, Value tile, scf::ForOp loop) const {
+  constexpr unsigned ops = 12;
   auto shape = tile::shapeOf(tile.getType());
   for (Value operand : user->getOperands())
-    if (Operation *origin = operand == tile ? nullptr : origins.lookup(operand)) {
-      if (auto dot = dyn_cast<tile::DotOp>(origin))
-        return products.of(dot).sum;
-      if (auto layout = of(origin))
+    if (operand != tile && tile::isTile(operand))
+      if (auto layout = computed(operand, ops))
         return layout;
-    }
   bool isCarried = loop && llvm::any_of(loop.getRegionIterArgs(), [&](Value carried) {
                      return tile::isTile(carried) && tile::shapeOf(carried.getType()) == shape;
                    });

@@ -85,8 +85,10 @@ private:
   bool isReducedWhereAccessed(const Group &group) const;
   tile::LinearLayout layoutOf(const Group &group) const;
   void followAddressed(tile::LoadOp load);
+  bool isNarrow(tile::LoadOp load) const;
   void followMet(tile::LoadOp load);
   void followReduced(tile::LoadOp load);
+  std::optional<tile::LinearLayout> computed(mlir::Value tile, unsigned depth) const;
   std::optional<tile::LinearLayout> met(mlir::Operation *user, mlir::Value tile,
                                         mlir::scf::ForOp loop) const;
 

@@ -9,10 +9,9 @@ import triton
 import triton.language as tl
 
 
-# Scales start a step ahead; one barrier is the write's, one that of the wait for copies.
+# Scales wait in a ring, too; one barrier is the write's, one that of the wait for copies.
 # CHECK: [[WRITTEN:%.*]] = tilegpu.ring : <2, tensor<64x256xf16
 # CHECK: scf.for
-# CHECK: tile.load
 # CHECK-NOT: tilegpu.wait
 # CHECK: tilegpu.write_slot [[WRITTEN]][[[PLACE:%.*]]]
 # CHECK-NEXT: [[RIGHT:%.*]] = tilegpu.read_slot [[WRITTEN]][[[PLACE]]]
