@@ -376,10 +376,7 @@ void AccessLayouts::followReduced(tile::LoadOp load) {
     if (!reduce || tile::shapeOf(reduce->getResult(0).getType()) != shape)
       continue;
     for (Value source : reduce.getSources()) {
-      Operation *origin = origins.lookup(source);
-      auto dot = dyn_cast_or_null<tile::DotOp>(origin);
-      auto layout =
-          dot ? std::optional(products.of(dot).sum) : (origin ? of(origin) : std::nullopt);
+      auto layout = ofOrigin(source);
       if (!layout || tile::shapeOf(source.getType()).size() != layout->rank())
         continue;
       LinearLayout rows = sliceLayout(*layout, reduce.getAxis());
@@ -391,19 +388,18 @@ void AccessLayouts::followReduced(tile::LoadOp load) {
 }
 
 bool AccessLayouts::isNarrow(tile::LoadOp load) const {
-  constexpr int64_t copied = 4; // bytes, at least
   LinearLayout layout = *of(load);
   return consecutiveRegisters(layout, layout.rank() - 1) *
              tile::bytesInMemory(tile::elementType(load.getType())) <
-         copied;
+         leastCopied;
 }
 
 // What is loaded to be repeated where it meets a larger tile that is loaded too, or that a loop
 // carries: each thread loads its part of it, where that is little. All but the first one's come
 // from a cache; moving it between threads costs two barriers (rotary embeddings: none left of
 // eight). If it meets two kinds of tiles, it is loaded for each. So is what a loop loads at
-// addresses from outside of it (scales of rows in a product of experts): those move once.
-// Nor do such that would wait in a ring if copies took so few bytes (scales of halves).
+// addresses from outside of it (scales of rows in a product of experts): those move once. So is
+// what would wait in a ring if copies took so few bytes (scales of halves).
 void AccessLayouts::followMet(tile::LoadOp load) {
   constexpr unsigned most = 64; // bytes
   constexpr unsigned mostAccesses = 4, mostMet = 2;
@@ -457,22 +453,25 @@ void AccessLayouts::followMet(tile::LoadOp load) {
     copies[load] = layouts.back();
 }
 
-// How a tile lies that is computed of a load or a product: element by element, or as other shapes
-// (words of several numbers, taken apart).
-std::optional<LinearLayout> AccessLayouts::computed(Value tile, unsigned depth) const {
-  if (Operation *origin = origins.lookup(tile)) {
-    if (auto dot = dyn_cast<tile::DotOp>(origin))
-      return products.of(dot).sum;
-    if (auto layout = of(origin))
-      return layout;
-  }
+// How the load or product lies that a tile is computed of element by element.
+std::optional<LinearLayout> AccessLayouts::ofOrigin(Value tile) const {
+  Operation *origin = origins.lookup(tile);
+  if (auto dot = dyn_cast_or_null<tile::DotOp>(origin))
+    return products.of(dot).sum;
+  return origin ? of(origin) : std::nullopt;
+}
+
+// The same of tiles that are of other shapes between (words of several numbers, taken apart).
+std::optional<LinearLayout> AccessLayouts::computed(Value tile, DenseSet<Value> &seen) const {
+  if (auto layout = ofOrigin(tile))
+    return layout;
   Operation *op = tile.getDefiningOp();
   bool isShaped = isa_and_nonnull<tile::JoinOp, tile::ReshapeOp, tile::TransOp>(op);
-  if (!op || !depth || !(isShaped || op->hasTrait<OpTrait::Elementwise>()))
+  if (!op || !seen.insert(tile).second || !(isShaped || op->hasTrait<OpTrait::Elementwise>()))
     return std::nullopt;
   for (OpOperand &operand : op->getOpOperands())
     if (tile::isTile(operand.get()))
-      if (auto layout = computed(operand.get(), depth - 1))
+      if (auto layout = computed(operand.get(), seen))
         return isShaped ? forward(op, operand.getOperandNumber(), *layout, 0, warps) : layout;
   return std::nullopt;
 }
@@ -480,11 +479,11 @@ std::optional<LinearLayout> AccessLayouts::computed(Value tile, unsigned depth) 
 // How what `tile` meets in `user` lies: what is computed of a load or a product, or what the loop
 // carries.
 std::optional<LinearLayout> AccessLayouts::met(Operation *user, Value tile, scf::ForOp loop) const {
-  constexpr unsigned ops = 12;
   auto shape = tile::shapeOf(tile.getType());
+  DenseSet<Value> seen;
   for (Value operand : user->getOperands())
     if (operand != tile && tile::isTile(operand))
-      if (auto layout = computed(operand, ops))
+      if (auto layout = computed(operand, seen))
         return layout;
   bool isCarried = loop && llvm::any_of(loop.getRegionIterArgs(), [&](Value carried) {
                      return tile::isTile(carried) && tile::shapeOf(carried.getType()) == shape;

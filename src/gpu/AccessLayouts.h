@@ -88,7 +88,9 @@ private:
   bool isNarrow(tile::LoadOp load) const;
   void followMet(tile::LoadOp load);
   void followReduced(tile::LoadOp load);
-  std::optional<tile::LinearLayout> computed(mlir::Value tile, unsigned depth) const;
+  std::optional<tile::LinearLayout> ofOrigin(mlir::Value tile) const;
+  std::optional<tile::LinearLayout> computed(mlir::Value tile,
+                                             llvm::DenseSet<mlir::Value> &seen) const;
   std::optional<tile::LinearLayout> met(mlir::Operation *user, mlir::Value tile,
                                         mlir::scf::ForOp loop) const;
 

@@ -150,12 +150,10 @@ struct SmallIntegers {
   // Two halves, less the size of both.
   static SmallVector<Value> lessSize(RegisterEmitter &e, Value word, Type half, double size) {
     OpBuilder &b = e.builder;
-    if (half.isBF16()) { // sm_80 has `fma` alone
+    if (half.isBF16()) {
       uint64_t less =
           b.getFloatAttr(half, -size).getValue().bitcastToAPInt().getZExtValue() * 0x10001;
-      word = e.assembly("fma.rn.bf16x2 $0, $1, $2, $3;", "=r,r,r,r", b.getI32Type(),
-                        {word, e.i32(0x3f803f80), e.i32(int32_t(less))}, /*pure=*/true);
-      return e.unpackHalves(word, half);
+      return e.unpackHalves(emitHalves(e, HalvesOp::Sum, half, word, e.i32(int32_t(less))), half);
     }
     auto pair = VectorType::get(2, half);
     return e.elementsOf(b.create<arith::SubFOp>(

@@ -14,6 +14,12 @@ llvm::SmallVector<unsigned> firstOfEqual(mlir::Operation *op, RegisterEmitter &e
 void emitElementwise(mlir::Operation *op, RegisterEmitter &emitter,
                      llvm::function_ref<mlir::Value(mlir::ValueRange)> compute);
 
+/// Words of two halves (f16 or bf16), added, subtracted or multiplied by one instruction, which
+/// rounds by itself: nothing contracts it with what comes next.
+enum class HalvesOp { Sum, Difference, Product };
+mlir::Value emitHalves(RegisterEmitter &emitter, HalvesOp op, mlir::Type half, mlir::Value a,
+                       mlir::Value b);
+
 inline mlir::Type resultElement(mlir::Operation *op, unsigned result = 0) {
   return registerType(tile::elementType(op->getResult(result).getType()));
 }

@@ -67,6 +67,29 @@ void emitElementwise(Operation *op, RegisterEmitter &emitter,
   emitter.setRegisters(result, std::move(values));
 }
 
+// Of bf16 sm_80 has `fma` alone: a + b = a * 1 + b, a - b = b * -1 + a, a * b = a * b + -0.
+Value emitHalves(RegisterEmitter &e, HalvesOp op, Type half, Value a, Value b) {
+  Type word = e.builder.getI32Type();
+  if (half.isF16()) {
+    StringRef name = op == HalvesOp::Sum ? "add" : op == HalvesOp::Difference ? "sub" : "mul";
+    return e.assembly((name + ".rn.f16x2 $0, $1, $2;").str(), "=r,r,r", word, {a, b},
+                      /*pure=*/true);
+  }
+  SmallVector<Value, 3> factors;
+  switch (op) {
+  case HalvesOp::Sum:
+    factors = {a, e.i32(0x3f803f80), b};
+    break;
+  case HalvesOp::Difference:
+    factors = {b, e.i32(int32_t(0xbf80bf80)), a};
+    break;
+  case HalvesOp::Product:
+    factors = {a, b, e.i32(int32_t(0x80008000))};
+    break;
+  }
+  return e.assembly("fma.rn.bf16x2 $0, $1, $2, $3;", "=r,r,r,r", word, factors, /*pure=*/true);
+}
+
 namespace {
 
 template <typename Op> struct SameOp : RegisterModel<SameOp<Op>, Op> {
@@ -110,14 +133,15 @@ template <typename Op> struct BitsRegisters : RegisterModel<BitsRegisters<Op>, O
     auto type = dyn_cast<RankedTensorType>(result.getType());
     unsigned count = type ? registersOf(layoutOf(type)) : 1;
     DenseIntElementsAttr by;
-    if (!type || !type.getElementType().isInteger(16) || count % 2 ||
-        (isShift && !(matchPattern(op->getOperand(1), m_Constant(&by)) && by.isSplat())))
+    uint64_t bits = 0; // of a shift
+    if (isShift)
+      bits = matchPattern(op->getOperand(1), m_Constant(&by)) && by.isSplat()
+                 ? by.template getSplatValue<APInt>().getLimitedValue(16)
+                 : 16;
+    if (!type || !type.getElementType().isInteger(16) || count % 2 || bits > 15)
       return SameOp<Op>().emitRegisters(op, e);
     SmallVector<Value> left = e.packHalves(e.operand(op->getOperand(0), count)), words;
     if constexpr (isShift) {
-      const uint64_t bits = by.template getSplatValue<APInt>().getLimitedValue(16);
-      if (bits > 15)
-        return SameOp<Op>().emitRegisters(op, e);
       const uint32_t half =
           std::is_same_v<Op, arith::ShLIOp> ? uint16_t(0xffff << bits) : uint16_t(0xffff >> bits);
       for (Value word : left)
@@ -169,7 +193,7 @@ struct HalfOperand {
   std::optional<APFloat> number; ///< of all elements, where there is no tile
 };
 struct HalfOperation {
-  Operation *op; ///< in f32
+  HalvesOp op;
   HalfOperand left, right;
 };
 std::optional<HalfOperand> asHalves(Value wide, Type half) {
@@ -193,7 +217,11 @@ std::optional<HalfOperation> asHalfOperation(arith::TruncFOp round) {
       !isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op) || !op->hasOneUse() ||
       !tile::elementType(op->getResult(0).getType()).isF32())
     return std::nullopt;
-  HalfOperation found{op, {}, {}};
+  HalfOperation found{isa<arith::AddFOp>(op)   ? HalvesOp::Sum
+                      : isa<arith::SubFOp>(op) ? HalvesOp::Difference
+                                               : HalvesOp::Product,
+                      {},
+                      {}};
   for (auto [place, operand] :
        {std::pair(&found.left, op->getOperand(0)), std::pair(&found.right, op->getOperand(1))}) {
     auto halves = asHalves(operand, half);
@@ -212,32 +240,10 @@ SmallVector<Value> registersOfHalves(RegisterEmitter &e, const HalfOperand &oper
   return {count, b.create<arith::ConstantOp>(e.loc(), b.getFloatAttr(half, *operand.number))};
 }
 
-// Its instruction on words of two halves. It rounds by itself, so nothing contracts it with what
-// comes next. Of bf16 sm_80 has `fma` alone: a + b = a * 1 + b, a * b = a * b + -0.
-Value emitHalfOperation(RegisterEmitter &e, const HalfOperation &half, Type type, Value a,
-                        Value b) {
-  bool isSum = isa<arith::AddFOp>(half.op), isDifference = isa<arith::SubFOp>(half.op);
-  Type word = e.builder.getI32Type();
-  if (type.isF16()) {
-    StringRef name = isSum ? "add" : isDifference ? "sub" : "mul";
-    return e.assembly((name + ".rn.f16x2 $0, $1, $2;").str(), "=r,r,r", word, {a, b},
-                      /*pure=*/true);
-  }
-  Value constant = e.i32(int32_t(isSum ? 0x3f803f80 : isDifference ? 0xbf80bf80 : 0x80008000));
-  SmallVector<Value, 3> factors = {a, b, constant};
-  if (isSum)
-    factors = {a, constant, b};
-  else if (isDifference)
-    factors = {b, constant, a};
-  return e.assembly("fma.rn.bf16x2 $0, $1, $2, $3;", "=r,r,r,r", word, factors, /*pure=*/true);
-}
-
 // Whether some two neighbours lie in one word, as vectors are loaded: others are not put together.
 bool hasWords(ArrayRef<Value> halves) {
-  auto vectorOf = [](Value half) -> Value {
-    while (auto cast = half.getDefiningOp<LLVM::BitcastOp>())
-      half = cast.getArg();
-    auto element = half.getDefiningOp<LLVM::ExtractElementOp>();
+  auto vectorOf = [](Value half) {
+    auto element = RegisterEmitter::takenOut(half);
     return element ? element.getVector() : Value();
   };
   for (size_t i = 0; i + 1 < halves.size(); i += 2)
@@ -262,7 +268,7 @@ struct RoundedRegisters : RegisterModel<RoundedRegisters, arith::TruncFOp> {
       return SameOp<arith::TruncFOp>().emitRegisters(op, e);
     SmallVector<Value> words;
     for (auto [a, b] : llvm::zip(e.packHalves(left), e.packHalves(right)))
-      words.push_back(emitHalfOperation(e, *half, type, a, b));
+      words.push_back(emitHalves(e, half->op, type, a, b));
     e.setRegisters(result, e.unpackHalves(words, type));
   }
 };

@@ -131,8 +131,8 @@ void LoopPlan::findCopies(const analysis::AxisAnalysis &axes) {
                canCopyInBulk(block.getDesc(), cast<RankedTensorType>(block.getType()), chip);
     }
     if (!vector ||
-        (!isBulk &&
-         vector * tile::bytesInMemory(tile::elementType(op.getResult(0).getType())) < 4) ||
+        (!isBulk && vector * tile::bytesInMemory(tile::elementType(op.getResult(0).getType())) <
+                        leastCopied) ||
         !isApartFromWrites(&op) || !feedsProduct(&op) || !addToSlice(&op))
       continue;
     copies.push_back({&op, vector, isBulk, {}});

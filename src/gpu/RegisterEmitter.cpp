@@ -231,13 +231,17 @@ SmallVector<Value> RegisterEmitter::elementsOf(Value vector) {
   return values;
 }
 
+LLVM::ExtractElementOp RegisterEmitter::takenOut(Value value) {
+  while (auto same = value.getDefiningOp<LLVM::BitcastOp>())
+    value = same.getArg();
+  return value.getDefiningOp<LLVM::ExtractElementOp>();
+}
+
 Value RegisterEmitter::wordOf(ValueRange neighbours) {
   Value vector;
   uint64_t at = 0;
   for (auto [k, value] : llvm::enumerate(neighbours)) {
-    while (auto same = value.getDefiningOp<LLVM::BitcastOp>())
-      value = same.getArg();
-    auto one = value.getDefiningOp<LLVM::ExtractElementOp>();
+    auto one = takenOut(value);
     APInt position;
     if (!one || !matchPattern(one.getPosition(), m_ConstantInt(&position)))
       return {};

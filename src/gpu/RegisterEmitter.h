@@ -182,6 +182,8 @@ public:
   /// Values of one type as a vector, and back.
   mlir::Value vectorOf(llvm::ArrayRef<mlir::Value> values);
   llvm::SmallVector<mlir::Value> elementsOf(mlir::Value vector);
+  /// What takes a value, of whatever type its bits are, out of a vector; null if nothing does.
+  static mlir::LLVM::ExtractElementOp takenOut(mlir::Value value);
   /// Neighbours in a vector as one number of their bits, where LLVM does not put together again
   /// what was taken apart; null if they are none.
   mlir::Value wordOf(mlir::ValueRange neighbours);

@@ -58,6 +58,8 @@ bool isInnermost(mlir::scf::ForOp loop);
 /// How many stages a loop with products has: its own word, else the module's, else 3.
 unsigned numStagesOf(mlir::scf::ForOp loop);
 
+/// Bytes that a thread's `cp.async` takes at least: 4, 8 or 16 (PTX ISA, "cp.async").
+constexpr int64_t leastCopied = 4;
 /// True if a product of the same step takes what `load` gives, or what comes of it.
 bool feedsProduct(mlir::Operation *load);
 

@@ -240,8 +240,7 @@ Instruction integerInstruction(std::string_view op, const ptx::Type &type, const
     // The low 24 bits of each operand are a number by itself; `hi` is the upper 32 of their 48
     // bits.
     auto low24 = [isSigned = type.kind != Kind::Unsigned](__int128 x) {
-      int64_t low = int64_t(x) & 0xFFFFFF;
-      return isSigned && (low & 0x800000) ? low - 0x1000000 : low;
+      return isSigned ? signExtend(uint64_t(x), 24) : int64_t(x) & 0xFFFFFF;
     };
     compute = [=, adds = op == "mad24"](__int128 x, __int128 y, __int128 z) {
       return __int128((low24(x) * low24(y)) >> (m.hi ? 16 : 0)) + (adds ? z : 0);

@@ -24,7 +24,7 @@ import triton.language as tl
 # PTX: fence.proxy.async
 # PTX: bar{{.*}}sync
 # PTX: wgmma.wait_group.sync.aligned 1;
-# Two programs cover for each other, for which two places leave no room.
+# Two programs cover for each other: one place.
 # MANY-NOT: write_slot
 @triton.jit
 def scaled(x, w, scale, out, K, N: tl.constexpr):
