@@ -32,10 +32,12 @@ if(NEREID_SANITIZE)
   add_library(nereid_sanitizer_options OBJECT ${CMAKE_SOURCE_DIR}/cmake/SanitizerOptions.c)
 endif()
 
-# Warnings and sanitizers for our own code. Rooms that share the precompiled header must share these flags.
+# nereid_flags(TARGET [TEXT_OF_TESTS] [BATCH n]): warnings and sanitizers for our own code. Rooms that share the precompiled header must share these flags.
 # Initializers that name some fields and leave the others to their defaults are our style. What is
-# deprecated is what libstdc++ 12 calls in its own std::stable_sort.
+# deprecated is what libstdc++ 12 calls in its own std::stable_sort. The text of tests is no place that a fuzzer has to
+# reach: it carries no coverage.
 function(nereid_flags target)
+  cmake_parse_arguments(FLAGS "TEXT_OF_TESTS" "BATCH" "" ${ARGN})
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-unused-parameter
                          -Wno-missing-designated-field-initializers -Wno-deprecated-declarations -Werror=return-type
                          -ffunction-sections -fdata-sections)
@@ -48,13 +50,16 @@ function(nereid_flags target)
       target_sources(${target} PRIVATE $<TARGET_OBJECTS:nereid_sanitizer_options>)
     endif()
   endif()
-  if(NEREID_FUZZ)
+  if(NEREID_FUZZ AND NOT FLAGS_TEXT_OF_TESTS)
     target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
   endif()
   # Six files are one to the compiler: headers and templates that they share are read and compiled once. Names without
   # linkage are therefore unique in a room.
   if(NEREID_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+    if(NOT FLAGS_BATCH)
+      set(FLAGS_BATCH 6)
+    endif()
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${FLAGS_BATCH})
   endif()
 endfunction()
 
@@ -85,6 +90,38 @@ function(nereid_embed target input output)
   target_sources(${target} PRIVATE ${made})
 endfunction()
 
+# nereid_rooms_of(OUT library...): the archives of our rooms that the libraries need, themselves included.
+function(nereid_rooms_of out)
+  set(waiting ${ARGN})
+  set(found)
+  while(waiting)
+    list(POP_FRONT waiting one)
+    if(NOT TARGET ${one} OR one IN_LIST found OR NOT one MATCHES "^(nereid_|ptx_machine)")
+      continue()
+    endif()
+    get_target_property(type ${one} TYPE)
+    if(type STREQUAL "STATIC_LIBRARY")
+      list(APPEND found ${one})
+    endif()
+    get_target_property(needed ${one} INTERFACE_LINK_LIBRARIES)
+    if(needed)
+      list(APPEND waiting ${needed})
+    endif()
+  endwhile()
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+# nereid_plain_text(NAME library...): the program's own text, tests, is compiled without optimisation, in a third of the time.
+# An inline function that the text and a room both have is then the room's, as it ships: whole rooms stand first on the link line,
+# and of several copies the linker keeps the first. The precompiled header is that of optimised code, which Clang takes unchecked.
+function(nereid_plain_text name)
+  target_compile_options(${name} PRIVATE -O0 -Xclang -fno-validate-pch)
+  nereid_rooms_of(rooms ${ARGN})
+  list(TRANSFORM rooms REPLACE "(.+)" "$<TARGET_FILE:\\1>")
+  list(JOIN rooms " " rooms)
+  target_link_options(${name} BEFORE PRIVATE "SHELL:-Wl,--whole-archive ${rooms} -Wl,--no-whole-archive")
+endfunction()
+
 # nereid_use_pch(NAME): the files of a program share the precompiled header of the MLIR rooms.
 function(nereid_use_pch name)
   if(NEREID_PCH)
@@ -95,12 +132,12 @@ function(nereid_use_pch name)
   endif()
 endfunction()
 
-# nereid_executable(NAME ROOMS room... [SOURCES file...]): a program of ours. The shipped build drops what
+# nereid_executable(NAME ROOMS room... [SOURCES file...] [BATCH n]): a program of ours. The shipped build drops what
 # nothing reaches and hides every symbol of LLVM: two LLVMs in one process crash.
 function(nereid_executable name)
-  cmake_parse_arguments(PROGRAM "" "" "ROOMS;SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(PROGRAM "" "BATCH" "ROOMS;SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${PROGRAM_SOURCES})
-  nereid_flags(${name})
+  nereid_flags(${name} BATCH ${PROGRAM_BATCH})
   foreach(room ${PROGRAM_ROOMS})
     target_link_libraries(${name} PRIVATE nereid_${room})
   endforeach()

@@ -2,6 +2,8 @@
 // preset `no-pch` builds without.
 #pragma once
 
+#include "ir/TileOps.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
