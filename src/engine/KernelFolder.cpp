@@ -80,7 +80,7 @@ Error noFolder(const fs::path &path) {
             (whole.has_parent_path() ? whole.parent_path() / longer : fs::path(longer)).string() +
             "`?";
   else if (name.find(".py") != std::string::npos)
-    what += "; a kernel of a file is timed by `nereid profile`";
+    what += "; a kernel of a file is verified by `nereid check` and timed by `nereid profile`";
   return {what, {}};
 }
 

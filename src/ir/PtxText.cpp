@@ -198,6 +198,28 @@ Operand Parser::operand(std::string_view text) {
   throw Unknown{std::string(text)};
 }
 
+// What ptxas takes of products of whole numbers: `lo`, `hi` or `wide`, of 32 bits for `mul24` and
+// `mad24`; `sat` holds a sum of upper halves to s32.
+void checkProduct(const Statement &statement) {
+  const std::string &op = statement.operation();
+  bool isShort = op == "mul24" || op == "mad24";
+  if ((!isShort && op != "mul" && op != "mad") || statement.types.empty() ||
+      statement.types[0].kind == Kind::Float)
+    return;
+  const Type &type = statement.types[0];
+  bool hi = statement.has("hi"), lo = statement.has("lo"), wide = statement.has("wide"),
+       adds = op.starts_with("mad");
+  bool known = hi + lo + wide == 1 && type.lanes == 1 && type.bits >= 16 &&
+               (type.kind == Kind::Signed || type.kind == Kind::Unsigned);
+  if (isShort)
+    known &= !wide && type.bits == 32;
+  known &= !wide || type.bits < 64;
+  if (statement.has("sat"))
+    known &= adds && hi && type.kind == Kind::Signed && type.bits == 32;
+  if (!known)
+    throw Unknown{statement.mnemonic()};
+}
+
 void Parser::statement(std::string_view text) {
   if (text.starts_with(".reg")) {
     text = trim(text.substr(4));
@@ -243,6 +265,7 @@ void Parser::statement(std::string_view text) {
     if (std::string_view rest = trim(text.substr(space)); !rest.empty())
       for (std::string_view part : split(rest, ','))
         parsed.arguments.push_back(operand(part));
+  checkProduct(parsed);
   result.statements.push_back(std::move(parsed));
 }
 

@@ -334,6 +334,29 @@ void Checker::uninitialised(Frame &frame, const Memory::Spot &spot, const Touch 
   machine.report(frame, std::move(found));
 }
 
+std::vector<NeverStored> Checker::neverStored() const {
+  std::vector<NeverStored> all;
+  for (const auto &region : machine.memory.regions) {
+    const MemoryRange &range = region->range;
+    const RegionState &state = regions[region->index];
+    if (range.initialized || !range.dtype)
+      continue;
+    NeverStored one{range.name, "", 0, 0};
+    for (uint64_t offset = 0; offset < region->bytes; offset += region->elementBytes) {
+      if (state.hasGaps && !elementAt(range, int64_t(offset / region->elementBytes)).inside)
+        continue;
+      ++one.elements;
+      if (state.shadow.isStored(offset, region->elementBytes))
+        continue;
+      if (!one.count++)
+        one.first = elementText(*region, int64_t(offset));
+    }
+    if (one.count)
+      all.push_back(std::move(one));
+  }
+  return all;
+}
+
 void Checker::missingBarrier(Frame &frame, const Memory::Spot &spot, const Touch &mine,
                              const Touch &other) {
   if (machine.foundBefore(frame, "MissingBarrier", spot.region->range.name))

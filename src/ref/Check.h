@@ -79,6 +79,9 @@ public:
   /// An op has combined elements of several threads: what they loaded before it has arrived.
   void meet(Frame &frame);
 
+  /// Of each tensor that is no input what no program has stored; for a launch that has ended.
+  std::vector<NeverStored> neverStored() const;
+
   // --- values ---
   /// How a value went wrong, and where.
   struct Origin {

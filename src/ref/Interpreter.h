@@ -87,6 +87,13 @@ struct Launch {
   std::function<void(const Progress &)> onProgress; ///< called every few hundred operations
 };
 
+/// A tensor that is no input, of which some elements or all were never stored.
+struct NeverStored {
+  std::string tensor;
+  std::string first; ///< "element (5, 0)"
+  uint64_t count = 0, elements = 0;
+};
+
 struct Statistics {
   uint64_t programs = 0;
   uint64_t operations = 0; ///< tile operations executed
@@ -94,6 +101,7 @@ struct Statistics {
   uint64_t peakBytes = 0; ///< tiles and stacks of all programs alive at one time
   uint64_t findings = 0;  ///< distinct ones, each reported once
   uint64_t failedAsserts = 0;
+  std::vector<NeverStored> neverStored; ///< with Options::check, of a launch without a fault
 };
 
 class Program;

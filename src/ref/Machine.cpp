@@ -294,6 +294,8 @@ void Machine::run() {
     found.push_back(*std::exchange(fault, std::nullopt));
     ++statistics.findings;
   }
+  if (checker && !fault && found.empty())
+    statistics.neverStored = checker->neverStored();
   tellFindings();
 }
 

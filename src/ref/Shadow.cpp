@@ -44,6 +44,18 @@ bool VectorClock::join(const VectorClock &other) {
   return true;
 }
 
+bool RegionShadow::isStored(uint64_t offset, unsigned bytes) const {
+  for (uint64_t index = offset / grain; index <= (offset + bytes - 1) / grain; ++index) {
+    uint64_t page = index / pageCells;
+    if (page >= pages.size() || !pages[page])
+      continue;
+    const Cell &cell = pages[page][index % pageCells];
+    if (cell.write || cell.isAtomic)
+      return true;
+  }
+  return false;
+}
+
 void RegionShadow::splitToBytes() {
   unsigned from = std::exchange(grain, 1);
   auto oldPages = std::move(pages);

@@ -76,6 +76,8 @@ public:
       pages[page] = std::make_unique<Cell[]>(pageCells);
     return pages[page][index % pageCells];
   }
+  /// Whether a plain store or an atomic has reached one of `bytes` bytes at `offset`.
+  bool isStored(uint64_t offset, unsigned bytes) const;
   AtomicCell &atomic(uint64_t index) { return atomics[index]; }
 
 private:

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <mutex>
 #include <ucontext.h>
+#include <unistd.h>
 
 namespace nereid::runtime {
 
@@ -75,11 +76,20 @@ namespace {
   return before;
 }
 
+// Whether a kernel has been caught.
+volatile sig_atomic_t hasCaught = 0;
+
 void handle(int signal, siginfo_t *what, void *state) {
   Frame *frame = current;
   // Sent by someone, or no kernel's: what would have happened without the handler. The instruction
-  // is tried again.
+  // is tried again. What a kernel wrote on its way to where it was caught may be the reason.
   if (!frame || what->si_code <= 0) {
+    constexpr char text[] =
+        "nereid: a kernel reached memory that is not there before this; what it wrote outside of "
+        "its tensors may be why the process ends: `nereid check`, or the interpreter "
+        "(TRITON_INTERPRET=1), says at which index\n";
+    if (hasCaught && what->si_code > 0)
+      (void)!::write(STDERR_FILENO, text, sizeof text - 1);
     ::signal(signal, SIG_DFL);
     if (what->si_code <= 0)
       ::raise(signal);
@@ -88,6 +98,7 @@ void handle(int signal, siginfo_t *what, void *state) {
   greg_t *registers = static_cast<ucontext_t *>(state)->uc_mcontext.gregs;
   constexpr greg_t writes = 2; // of the processor's error code
   frame->isFaulty = true;
+  hasCaught = 1;
   frame->fault = {reinterpret_cast<uintptr_t>(what->si_addr), (registers[REG_ERR] & writes) != 0,
                   what->si_code != SI_KERNEL, reinterpret_cast<const void *>(registers[REG_RIP])};
   registers[REG_RSP] = reinterpret_cast<greg_t>(frame->stack);

@@ -255,7 +255,8 @@ private:
         continue;
       if (end ? take(end) : (skipSpace(), at == text.size()))
         return true;
-      if (peek('*'))
+      // `fp32*` or `fp32 *`, and not two arguments side by side.
+      if (peek('*') && (at + 1 == text.size() || !isWord(text[at + 1])))
         return fail("a pointer has its `*` before the type");
       return fail(end ? "expected `,` or `)`" : "expected `,`");
     }
@@ -325,6 +326,11 @@ private:
   }
 
   static std::string unknownType(std::string_view name, const std::string &where = "") {
+    // As source text has it: `tl.float32`, `torch.int32`.
+    std::string_view last = name.substr(name.rfind('.') + 1);
+    if (auto type = last == name ? std::nullopt : parseDType(last))
+      return "unknown type `" + std::string(name) + "`" + where + "; a signature has `" +
+             std::string(info(*type).signature) + "`";
     Spelling spelling(name);
     for (unsigned type = 0; type <= unsigned(DType::Float8E4B15); ++type)
       spelling.consider(info(DType(type)).signature);

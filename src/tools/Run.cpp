@@ -55,6 +55,21 @@ private:
   bool isShown = false;
 };
 
+// No fault: a kernel may leave places to others. But a grid that is too small looks like this.
+void tellNeverStored(const std::vector<ref::NeverStored> &all) {
+  for (const ref::NeverStored &one : all)
+    if (one.count == one.elements)
+      std::fprintf(stderr, "nereid: note: `%s` is `empty`, and the launch stored nothing to it\n",
+                   one.tensor.c_str());
+    else
+      std::fprintf(stderr,
+                   "nereid: note: the launch stored nothing to %llu of %llu elements of `%s`, "
+                   "which is `empty`; the first is %s\n"
+                   "   hint: if all of it is the result, see whether the grid covers it\n",
+                   (unsigned long long)one.count, (unsigned long long)one.elements,
+                   one.tensor.c_str(), one.first.c_str());
+}
+
 int answer(const RunWords &words, const CallArguments &arguments, const engine::RunOutcome &outcome,
            bool check) {
   bool failed = false;
@@ -70,6 +85,11 @@ int answer(const RunWords &words, const CallArguments &arguments, const engine::
       for (const ref::Finding &finding : outcome.findings)
         json["findings"].push_back(toJson(finding));
     }
+    for (const ref::NeverStored &one : outcome.statistics.neverStored)
+      json["never_stored"].push_back({{"tensor", one.tensor},
+                                      {"first", one.first},
+                                      {"count", one.count},
+                                      {"elements", one.elements}});
     json["seconds"] = outcome.seconds;
     json["compile_seconds"] = outcome.compileSeconds;
     std::printf("%s\n", json.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
@@ -82,6 +102,7 @@ int answer(const RunWords &words, const CallArguments &arguments, const engine::
   }
   report(outcome.findings);
   if (check && !words.json) {
+    tellNeverStored(outcome.statistics.neverStored);
     if (outcome.findings.empty())
       std::printf("no findings: %llu programs, %llu operations\n",
                   (unsigned long long)outcome.statistics.programs,

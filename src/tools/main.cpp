@@ -29,6 +29,20 @@ int unknownVerb(const CLI::App &app, const std::string &word) {
   return exitUsage;
 }
 
+// "; `run` and `check` have", where verbs beside this one take an option of that name.
+std::string verbsWith(const CLI::App &verb, const std::string &option) {
+  std::vector<std::string> names;
+  if (const CLI::App *all = verb.get_parent(); all && option.starts_with("--"))
+    for (const CLI::App *other : all->get_subcommands({}))
+      for (const CLI::Option *known : other->get_options())
+        if (known->check_lname(option.substr(2)))
+          names.push_back("`" + other->get_name() + "`");
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i)
+    text += (i == 0 ? "; " : i + 1 == names.size() ? " and " : ", ") + names[i];
+  return text + (names.empty() ? "" : names.size() == 1 ? " has" : " have");
+}
+
 // A word that the verb does not take: what it takes that is spelt like it.
 std::string unexpectedWord(const CLI::App &verb) {
   const std::vector<std::string> words = verb.remaining();
@@ -42,7 +56,7 @@ std::string unexpectedWord(const CLI::App &verb) {
     for (const std::string &word : known->get_lnames())
       spelling.consider("--" + word);
   return "`" + verb.get_name() + "` has no option `" + name + "`" +
-         (spelling.best().empty() ? "" : "; " + spelling.hint());
+         (spelling.best().empty() ? verbsWith(verb, name) : "; " + spelling.hint());
 }
 
 // What the verb needs and was not given: one word, or one of a group.

@@ -421,6 +421,15 @@ Value AsmEmitter::comparison(const Statement &s) {
 
 // --- integers ---
 
+// x + y or x - y of s32, held to its range.
+Value AsmEmitter::saturatedSum(Value x, Value y, bool subtracts) {
+  x = resized(x, 64, true);
+  y = resized(y, 64, true);
+  Value sum = subtracts ? Value(make<arith::SubIOp>(x, y)) : Value(make<arith::AddIOp>(x, y));
+  sum = make<arith::MaxSIOp>(sum, integer(uint64_t(int64_t(INT32_MIN)), 64));
+  return resized(make<arith::MinSIOp>(sum, integer(INT32_MAX, 64)), 32);
+}
+
 Value AsmEmitter::integerResult(const Statement &s) {
   const ptx::Type &type = s.types[0];
   StringRef operation = s.operation();
@@ -430,8 +439,6 @@ Value AsmEmitter::integerResult(const Statement &s) {
   auto wide = [&](Value value) { return resized(value, 2 * bits, isSigned); };
   if (operation == "mul24" || operation == "mad24") {
     takes(s, operation == "mul24" ? 3 : 4, operation == "mul24" ? 3 : 4);
-    if (bits != 32 || s.has("sat") || s.has("hi") == s.has("lo"))
-      unknown(s);
     // The low 24 bits of each operand are a number by itself; `hi` is the upper 32 of their 48
     // bits.
     auto low24 = [&](Value value) -> Value {
@@ -441,6 +448,8 @@ Value AsmEmitter::integerResult(const Statement &s) {
     };
     Value product = make<arith::MulIOp>(wide(low24(in(1))), wide(low24(in(2))));
     product = resized(s.has("hi") ? shiftedRight(product, 16) : product, 32);
+    if (s.has("sat"))
+      return saturatedSum(product, in(3), false);
     return operation == "mul24" ? product : Value(make<arith::AddIOp>(product, in(3)));
   }
   if (operation == "mul" || operation == "mad") {
@@ -462,16 +471,15 @@ Value AsmEmitter::integerResult(const Statement &s) {
     }
     if (operation == "mul")
       return product;
+    if (s.has("sat"))
+      return saturatedSum(product, in(3), false);
     ptx::Type third{type.kind, widthOf(product)};
     return make<arith::AddIOp>(product, read(s, s.arguments[3], third));
   }
   if ((operation == "add" || operation == "sub") && s.has("sat")) {
     if (bits != 32 || !isSigned)
       unknown(s);
-    Value sum = operation == "add" ? make<arith::AddIOp>(wide(in(1)), wide(in(2)))
-                                   : make<arith::SubIOp>(wide(in(1)), wide(in(2)));
-    sum = make<arith::MaxSIOp>(sum, integer(uint64_t(int64_t(INT32_MIN)), 64));
-    return resized(make<arith::MinSIOp>(sum, integer(INT32_MAX, 64)), 32);
+    return saturatedSum(in(1), in(2), operation == "sub");
   }
   bool isShift = operation == "shl" || operation == "shr";
   if (isShift) {

@@ -157,6 +157,7 @@ private:
 
   Value comparison(const ptx::Statement &s);
   Value integerResult(const ptx::Statement &s);
+  Value saturatedSum(Value x, Value y, bool subtracts);
 
   // --- floats, conversions ---
 

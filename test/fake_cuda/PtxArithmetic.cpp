@@ -225,10 +225,14 @@ uint64_t arithmetic(Op name, Type type, uint64_t a, uint64_t b, uint64_t c, cons
   int64_t sa = signedOf(a, type.bytes), sb = signedOf(b, type.bytes);
   a &= maskOf(type.bytes);
   b &= maskOf(type.bytes);
-  if (i.isSat) {
-    int64_t sum = name == Op::add_ ? sa + sb : sa - sb;
+  auto saturated = [](int64_t sum) {
     return uint64_t(std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX));
-  }
+  };
+  auto added = [&](uint64_t product) {
+    return i.isSat ? saturated(signedOf(product, 4) + signedOf(c, 4)) : product + c;
+  };
+  if (i.isSat && (name == Op::add_ || name == Op::sub_))
+    return saturated(name == Op::add_ ? sa + sb : sa - sb);
   if (name == Op::add_)
     return a + b;
   if (name == Op::sub_)
@@ -237,7 +241,17 @@ uint64_t arithmetic(Op name, Type type, uint64_t a, uint64_t b, uint64_t c, cons
     if (i.isWide)
       return (isSigned ? uint64_t(sa * sb) : a * b) + (name == Op::mad_ ? c : 0);
     __int128 whole = isSigned ? __int128(sa) * sb : __int128((unsigned __int128)(a)*b);
-    return uint64_t(i.isHi ? whole >> width : whole) + (name == Op::mad_ ? c : 0);
+    uint64_t product = uint64_t(i.isHi ? whole >> width : whole);
+    return name == Op::mad_ ? added(product) : product;
+  }
+  if (name == Op::mul24_ || name == Op::mad24_) {
+    // Of 24 bits each, so that 48 hold the product: `hi` is the upper 32 of them.
+    auto low24 = [isSigned](uint64_t x) {
+      int64_t bits = int64_t(x & 0xFFFFFF);
+      return isSigned && bits >> 23 ? bits - 0x1000000 : bits;
+    };
+    uint64_t product = uint64_t(low24(a) * low24(b) >> (i.isHi ? 16 : 0));
+    return name == Op::mad24_ ? added(product) : product;
   }
   if (name == Op::min_)
     return isSigned ? uint64_t(std::min(sa, sb)) : std::min(a, b);

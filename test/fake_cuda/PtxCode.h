@@ -13,8 +13,8 @@ namespace ptx {
 #define NEREID_PTX_OPS(X) \
   X(abs) X(activemask) X(add) X(and) X(atom) X(bar) X(barrier) X(bfe) X(bfi) X(bfind) \
   X(bra) X(brev) X(clz) X(copysign) X(cos) X(cp) X(createpolicy) X(cvt) X(cvta) X(div) X(dp4a) X(ex2) X(exit) \
-  X(fence) X(fma) X(griddepcontrol) X(ld) X(ldmatrix) X(lg2) X(lop3) X(mad) X(max) \
-  X(mbarrier) X(membar) X(min) X(mma) X(mov) X(mul) X(nanosleep) X(neg) X(not) X(or) X(popc) X(prefetch) X(prmt) \
+  X(fence) X(fma) X(griddepcontrol) X(ld) X(ldmatrix) X(lg2) X(lop3) X(mad) X(mad24) X(max) \
+  X(mbarrier) X(membar) X(min) X(mma) X(mov) X(mul) X(mul24) X(nanosleep) X(neg) X(not) X(or) X(popc) X(prefetch) X(prmt) \
   X(rcp) X(red) X(redux) X(rem) X(ret) X(rsqrt) X(selp) X(set) X(setp) X(shf) X(shfl) \
   X(shl) X(shr) X(sin) X(sqrt) X(st) X(stmatrix) X(sub) X(tanh) X(tensormap) X(trap) \
   X(vote) X(wgmma) X(xor)

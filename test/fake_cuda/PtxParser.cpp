@@ -67,6 +67,7 @@ const std::map<std::string, std::string, std::less<>> known = {
     {"lg2", "approx ftz"},
     {"lop3", ""},
     {"mad", "lo hi wide rn rz rm rp ftz sat"},
+    {"mad24", "lo hi sat"},
     {"max", "ftz NaN xorsign abs"},
     {"mbarrier", "init inval arrive expect_tx try_wait parity shared shared::cta release acquire "
                  "relaxed cta"},
@@ -75,6 +76,7 @@ const std::map<std::string, std::string, std::less<>> known = {
     {"mma", "sync aligned row col m8n8k4 m16n8k4 m16n8k8 m16n8k16 m16n8k32"},
     {"mov", ""},
     {"mul", "lo hi wide rn rz rm rp ftz sat"},
+    {"mul24", "lo hi"},
     {"nanosleep", ""},
     {"neg", "ftz"},
     {"not", ""},
@@ -157,8 +159,16 @@ std::string unknownOf(const Instruction &one) {
     return "such a rounding of narrow floats";
   if (one.isRelu && (isWhole || !isNarrow))
     return ".relu";
-  if (one.isSat && isWhole &&
-      (type.kind != Kind::Signed || (one.op != Op::add_ && one.op != Op::sub_)))
+  bool isShort = one.op == Op::mul24_ || one.op == Op::mad24_;
+  if (isWhole && (isShort || one.op == Op::mul_ || one.op == Op::mad_)) {
+    if (one.isHi + one.isWide + one.has("lo") != 1)
+      return "neither or several of .lo, .hi and .wide";
+    if (isShort && (type.bytes != 4 || type.kind == Kind::Bits))
+      return "its types";
+  }
+  bool saturates = one.op == Op::add_ || one.op == Op::sub_ ||
+                   ((one.op == Op::mad_ || one.op == Op::mad24_) && one.isHi);
+  if (one.isSat && isWhole && (type.kind != Kind::Signed || type.bytes != 4 || !saturates))
     return ".sat";
   if (one.isXorSign != one.has("abs"))
     return one.isXorSign ? ".xorsign" : ".abs";

@@ -245,6 +245,17 @@ class Errors(unittest.TestCase):
         with self.assertRaisesRegex(triton.CompilationError, r"(?s)hint: .*argument `y` of `add` is a list.*a tensor or an array"):
             add[(1, )](x, [1.0] * 128, x, 100)
 
+    def test_what_tunes_a_kernel(self):
+        x, out = np.zeros(16, "f4"), np.zeros(16, "f4")
+        for configs, said in ((triton.Config({"BLOCK": 64}), "not one of them$"), ([{"BLOCK": 64}], r"and \{'BLOCK': 64\} is none"), (3, "not 3")):
+            with self.assertRaisesRegex(TypeError, r"`configs` of `triton.autotune` is a list of `triton.Config`, .*" + said):
+                triton.autotune(configs=configs, key=["n"])(add)
+        guessed = triton.heuristics({"BLOCK": lambda args: args["m"]})(add)
+        with self.assertRaisesRegex(KeyError, r"the heuristic `BLOCK` of `add` asks for 'm', and its function is given the arguments of the launch: `x`, `y`, `out`, `n`$"):
+            guessed[(1,)](x, x, out, 16)
+        with self.assertRaisesRegex(KeyError, "^'mine'$"):
+            triton.heuristics({"BLOCK": lambda args: {}["mine"]})(add)[(1,)](x, x, out, 16)
+
     def test_functions_that_are_no_kernels(self):
         async def later(x):
             pass

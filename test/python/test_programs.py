@@ -321,6 +321,11 @@ print(triton.__name__, sys.argv, __name__, x.sum())
                                  r"0x\w+: its argument `x` is a null pointer; `nereid check`, or the interpreter")
         self.assertTrue(output.endswith("1000.0\n"), output)
 
+    def test_what_a_caught_kernel_may_have_harmed(self):
+        code, output = program(NULL + "\nimport ctypes\nctypes.string_at(8)\n")
+        self.assertNotEqual(code, 0)
+        self.assertIn("1000.0\nnereid: a kernel reached memory that is not there before this; what it wrote", output)
+
     def test_kernels_made_by_exec(self):
         code, output = program(f"exec({ADD.format(beyond=0)!r})")
         self.assertEqual(code, 0, output)

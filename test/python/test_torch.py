@@ -135,6 +135,13 @@ for call in (plain, lambda x, y: opaque(x, y) * 2, lambda x, y: seen(x, y) + 1):
     torch.testing.assert_close(torch.compile(call, fullgraph=True)(x, y), call(x, y))
 torch.testing.assert_close(plain(x, y), (torch.sin(x) + y) * 2)
 
+# Triton's helpers of sizes that are symbols.
+def sized(x, y):
+    return plain(x, y) + torch.zeros(triton.next_power_of_2(x.shape[0]), device=device)[:x.shape[0]]
+
+for size in (200, 130):
+    torch.testing.assert_close(torch.compile(sized, fullgraph=True, dynamic=True)(x[:size].clone(), y[:size].clone()), plain(x[:size], y[:size]))
+
 # None is -1 in the calls that Inductor writes.
 @triton.jit
 def add_if(x, y, out, n, BLOCK: tl.constexpr):

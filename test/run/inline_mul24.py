@@ -1,4 +1,4 @@
-# run: ref cpu
+# run: ref cpu gpu
 # Inline PTX `mul24` and `mad24`: the low 24 bits of each operand, signed or not; `hi` is the upper 32 of the product's 48 bits.
 import triton
 import triton.language as tl

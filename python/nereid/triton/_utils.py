@@ -1,8 +1,10 @@
 """Small helpers that programs import."""
+from .language.core import constexpr
 
 
+# By its class: `torch.compile` traces the helpers below with sizes that are symbols, which it can't ask for an attribute.
 def _value(x):
-    return getattr(x, "value", x)
+    return x.value if isinstance(x, constexpr) else x
 
 
 def cdiv(x, y):

@@ -31,6 +31,10 @@ TEST(Ptx, IntegersAndBits) {
   EXPECT_EQ(ptx("mul.hi.u32 $0, $1, $2;", {0, 0xffffffff, 0xffffffff}), 0xfffffffeu);
   EXPECT_EQ(ptx("mul.wide.s32 $0, $1, -3;", {0, 5}), uint64_t(-15));
   EXPECT_EQ(ptx("mad.lo.s32 $0, $1, $2, $3;", {0, uint32_t(-2), 7, 20}), 6u);
+  EXPECT_EQ(ptx("mad24.hi.sat.s32 $0, $1, $2, $3;", {0, 0x7fffff, 0x7fffff, 0x7fffff00}),
+            0x7fffffffu);
+  EXPECT_EQ(ptx("mad.hi.sat.s32 $0, $1, $2, $3;", {0, 0x80000000, 0x7fffffff, 0x80000000}),
+            0x80000000u);
   EXPECT_EQ(ptx("bfe.u32 $0, $1, 4, 8;", {0, 0xabcd}), 0xbcu);
   EXPECT_EQ(ptx("bfe.s32 $0, $1, 4, 8;", {0, 0xabcd}), 0xffffffbcu);
   EXPECT_EQ(ptx("bfi.b32 $0, $1, $2, 8, 4;", {0, 0x5, 0xffff}), 0xf5ffu);
@@ -158,9 +162,15 @@ TEST(Ptx, ConversionsAndPacking) {
 }
 
 TEST(Ptx, WhatIsUnknownIsNamed) {
-  for (const char *text : {"bra L1;", "mma.sync.aligned $0, $1;", "add.s32 $0, $1, nobody;",
-                           "mov.b32 $0, $9;", "frobnicate.b32 $0, $1;", "@p", "{", "mov.b32 $0",
-                           ".reg .nothing x;", "ld.shared.b32 $0, [$1];"}) {
+  for (const char *text :
+       {"bra L1;", "mma.sync.aligned $0, $1;", "add.s32 $0, $1, nobody;", "mov.b32 $0, $9;",
+        "frobnicate.b32 $0, $1;", "@p", "{", "mov.b32 $0", ".reg .nothing x;",
+        "ld.shared.b32 $0, [$1];",
+        // products of whole numbers as ptxas refuses them
+        "mul.s32 $0, $1, $1;", "mul.lo.hi.s32 $0, $1, $1;", "mul.lo.b32 $0, $1, $1;",
+        "mul.wide.s64 $0, $1, $1;", "mul.hi.sat.s32 $0, $1, $1;", "mad.lo.sat.s32 $0, $1, $1, $1;",
+        "mul24.s32 $0, $1, $1;", "mul24.wide.s32 $0, $1, $1;", "mul24.lo.s64 $0, $1, $1;",
+        "mad24.u32 $0, $1, $1, $1;", "mad24.hi.sat.u32 $0, $1, $1, $1;"}) {
     bool known = true;
     try {
       PtxProgram program(text, 2);

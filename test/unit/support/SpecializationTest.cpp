@@ -69,6 +69,10 @@ TEST(Specialization, RefusesNonsense) {
     EXPECT_TRUE(roundTrip(input).starts_with("error: bad signature")) << input;
   EXPECT_EQ(roundTrip("fp32*, i32"),
             "error: bad signature at `*, i32`: a pointer has its `*` before the type");
+  EXPECT_EQ(roundTrip("*fp32 *fp32, i32"), "error: bad signature at `*fp32, i32`: expected `,`");
+  EXPECT_EQ(roundTrip("*tl.float32, i32"),
+            "error: bad signature at `tl.float32, i32`: unknown type `tl.float32` behind `*`; a "
+            "signature has `fp32`");
   EXPECT_EQ(roundTrip("*fp32, *fp3"),
             "error: bad signature at `fp3`: unknown type `fp3` behind `*`; did you mean `fp32`?");
   EXPECT_TRUE(roundTrip("(i32").starts_with("error: bad signature at its end: "));

@@ -17,7 +17,7 @@ from ..tools.tensor_descriptor import TensorDescriptor
 from ._results import Memory, Results
 from .cache import get_cache_manager, triton_key  # noqa: F401
 from .driver import current_device, driver
-from .errors import AutotunerError, OutOfResources, PTXASError
+from .errors import AutotunerError, OutOfResources, PTXASError, raise_for_key
 from .jit import JITFunction, KernelInterface
 
 
@@ -138,11 +138,22 @@ def _is_lost():
     return not _C.usable(device)
 
 
+def _configs(configs):
+    one = configs if hasattr(configs, "kwargs") or not hasattr(configs, "__iter__") else None
+    if one is None:
+        configs = list(configs)
+        one = next((config for config in configs if not hasattr(config, "kwargs")), None)
+        if one is None:
+            return configs
+    raise TypeError(f"`configs` of `triton.autotune` is a list of `triton.Config`, as in [triton.Config({{'BLOCK': 64}})], "
+                    + ("not one of them" if hasattr(one, "kwargs") else f"not {one!r}" if one is configs else f"and {one!r} is none"))
+
+
 class Autotuner(KernelInterface):
     def __init__(self, fn, arg_names, configs, key, reset_to_zero, restore_value, pre_hook=None, post_hook=None,
                  prune_configs_by=None, warmup=None, rep=None, use_cuda_graph=False, do_bench=None,
                  cache_results=False):
-        self.configs = list(configs) or [Config({}, num_warps=4, num_stages=3, num_ctas=1)]
+        self.configs = _configs(configs) or [Config({}, num_warps=4, num_stages=3, num_ctas=1)]
         self._tuned = {name for config in self.configs for name in config.kwargs}
         self.keys, self.cache, self.arg_names = list(key), {}, arg_names
         self.cache_results = cache_results or bool(knobs.autotuning.cache)
@@ -455,7 +466,11 @@ class Heuristics(KernelInterface):
 
     def run(self, *args, **kwargs):
         for name, heuristic in self.values.items():
-            kwargs[name] = heuristic({**dict(zip(self.arg_names, args)), **kwargs})
+            given = {**dict(zip(self.arg_names, args)), **kwargs}
+            try:
+                kwargs[name] = heuristic(given)
+            except KeyError as failure:
+                raise_for_key(heuristic, given, failure, f"heuristic `{name}` of `{self.__name__}`", "the arguments of the launch")
         return self.fn.run(*args, **kwargs)
 
 

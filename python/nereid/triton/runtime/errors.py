@@ -34,7 +34,7 @@ class OutOfResources(TritonError):
 
 
 class GridKeyError(KeyError):
-    """A function that gives a grid asked for a name that is no parameter of the kernel."""
+    """A function that gives a grid, or a heuristic, asked for a name that is no parameter of the kernel."""
 
     def __init__(self, key, message):
         super().__init__(key)
@@ -52,22 +52,26 @@ class _Asked(dict):
         raise GridKeyError(key, "")
 
 
-def _raise_for_grid(grid, arguments, failure, kernel):
-    """Raises `failure`, a KeyError of a grid's function; one about its argument with the names that there are."""
+def raise_for_key(function, arguments, failure, whose, what):
+    """Raises `failure`, a KeyError of a function of a launch's arguments; one about its argument with the names that there are."""
     import difflib
 
     try:
-        grid(_Asked(arguments))
+        function(_Asked(arguments))
     except GridKeyError as asked:
         key = asked.args[0]
     except Exception:
         raise failure from None
     else:
         raise failure
-    there = ", ".join(f"`{name}`" for name in arguments)
-    said = f"the grid of `{kernel}` asks for {key!r}, and its function is given the parameters of the kernel: {there or 'there are none'}"
+    there = ", ".join(f"`{name}`" for name in arguments if name not in ("grid", "warmup"))
+    said = f"the {whose} asks for {key!r}, and its function is given {what}: {there or 'there are none'}"
     if key in _options:
         said += f"; `{key}` is an option of the launch, not a parameter"
     elif near := difflib.get_close_matches(str(key), map(str, arguments), 1, 0.5):
         said += f"; did you mean `{near[0]}`?"
     raise GridKeyError(key, said).with_traceback(failure.__traceback__) from None
+
+
+def _raise_for_grid(grid, arguments, failure, kernel):
+    raise_for_key(grid, arguments, failure, f"grid of `{kernel}`", "the parameters of the kernel")
