@@ -123,9 +123,10 @@ Result<Assembled> assembleKernel(const std::string &ptxas, const std::string &pt
   }
   if (facts.sums.registers && !facts.sums.areKept)
     runs.startLoadsTogether(*code);
-  // Kernels that wait for memory are faster with more blocks beside one another; those of tensor
-  // cores are not.
-  bool waits = !facts.maxRegisters && (!facts.hasProducts || facts.takesBytesFromSlots);
+  // Kernels that wait for memory, or in each step for their own arithmetic, are faster with more
+  // blocks beside one another; those of tensor cores are not.
+  bool waits = !facts.maxRegisters &&
+               (!facts.hasProducts || facts.takesBytesFromSlots || facts.writesRightOperands);
   if (waits && !facts.sums.registers) {
     runs.takeFewer(*code);
     if (!facts.hasProducts)

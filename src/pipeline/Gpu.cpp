@@ -398,6 +398,7 @@ gpu::AssemblyFacts factsOf(ModuleOp module, const CodeRequest &request, const Gp
     facts.maxRegisters = uint32_t(limit.getInt());
   facts.hasProducts = code.text.find("mma") != std::string::npos;
   facts.takesBytesFromSlots = gpu::takesBytesFromSlots(kernel);
+  facts.writesRightOperands = gpu::writesRightOperands(kernel);
   if (!facts.maxRegisters && !facts.hasProducts)
     facts.sums = gpu::loadsOfSums(kernel);
   return facts;

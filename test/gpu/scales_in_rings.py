@@ -3,6 +3,10 @@
 # RUN: nereid compile %s:bytes --signature "*fp16:16, *i8:16, *fp16:16, *fp32:16, i32:16" --num-warps 8 --num-stages 3 --target sm_90a --emit ptx | %ptxas -arch=sm_90a -o /dev/null -
 # RUN: nereid compile %s:words --signature "*fp16:16, *i32:16, *fp16:16, *fp32:16, i32:16" --num-warps 4 --num-stages 3 --target sm_90a --emit ptx | %ptxas -arch=sm_90a -o /dev/null -
 # RUN: nereid compile %s:powers --signature "*bf16:16, *u8:16, *u8:16, *fp32:16, i32:16" --num-warps 8 --num-stages 3 --target sm_90a --emit gpu | FileCheck %s --check-prefix POWERS
+# RUN: nereid inspect %root/kernels/matmul_microscaled/kernel.py:matmul_microscaled --signature "*fp8e4nv:16, *u8:16, *fp8e4nv:16, *u8:16, *bf16:16, i32:16, i32:16, i32:16, i32:16, i32:16, i32:16, 'e4m3', 'e4m3', 32, 128, 128, 64, 8" --num-warps 8 --num-stages 3 --target sm_90a | FileCheck %s --check-prefix PROGRAMS
+# A step that computes its right operand takes turns with its product, so that another program is worth some registers (ptxas: 147).
+# PROGRAMS: registers 12{{[0-8]}} a thread, spills 0 B stored
+# PROGRAMS: occupancy 2 programs
 # A row of scales has a half for each thread, which no copy takes. It lies as the weights that it meets, eight in a thread: it waits in a ring as they do, and does not
 # move between threads in each step. Weights may be taken apart of words.
 # REQUIRES: ptxas
