@@ -143,7 +143,7 @@ FakeStream *streamOf(StreamHandle stream) {
   // The default streams are those of the context that is current.
   thread_local FakeStream byDefault;
   if (reinterpret_cast<uintptr_t>(stream) <= 2)
-    return byDefault = {current()}, &byDefault;
+    return byDefault = {.context = current()}, &byDefault;
   return reinterpret_cast<FakeStream *>(stream);
 }
 
@@ -400,7 +400,7 @@ Code cuPointerGetAttribute(void *to, int which, DevicePointer pointer) {
 }
 
 Code cuStreamCreate(StreamHandle *stream, unsigned) { // handles are not used again
-  return *stream = reinterpret_cast<StreamHandle>(new FakeStream{current()}), sticky;
+  return *stream = reinterpret_cast<StreamHandle>(new FakeStream{.context = current()}), sticky;
 }
 Code cuStreamDestroy_v2(StreamHandle stream) {
   count("cuStreamDestroy");

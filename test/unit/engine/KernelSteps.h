@@ -342,7 +342,13 @@ protected:
       int64_t m = chance(10) ? 128 : extents[pick(4)], n = extents[pick(4)], k = extents[pick(4)],
               width = extents[pick(3)];
       unsigned array = pick(smallArrays);
-      Sum of{m, n, k, width, array, array < 2 && chance(35), false};
+      Sum of{.m = m,
+             .n = n,
+             .k = k,
+             .width = width,
+             .array = array,
+             .isSecond = array < 2 && chance(35),
+             .isOfRows = false};
       begin(of);
       Tile sum = constant(of.shape(), of.sums);
       constant({}, "i32"); // one more value for what the steps compute beside
