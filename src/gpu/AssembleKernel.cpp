@@ -125,8 +125,7 @@ Result<Assembled> assembleKernel(const std::string &ptxas, const std::string &pt
     runs.startLoadsTogether(*code);
   // Kernels that wait for memory, or in each step for their own arithmetic, are faster with more
   // blocks beside one another; those of tensor cores are not.
-  bool waits = !facts.maxRegisters &&
-               (!facts.hasProducts || facts.takesBytesFromSlots || facts.writesRightOperands);
+  bool waits = !facts.maxRegisters && (!facts.hasProducts || facts.productsWait);
   if (waits && !facts.sums.registers) {
     runs.takeFewer(*code);
     if (!facts.hasProducts)

@@ -12,7 +12,7 @@ struct AssemblyFacts {
   uint64_t sharedBytes = 0;
   uint32_t maxRegisters = 0; ///< that its source sets; 0: none
   bool hasProducts = false;  ///< on tensor cores
-  bool takesBytesFromSlots = false, writesRightOperands = false;
+  bool productsWait = false; ///< for memory, or for what their own step computes
   LoadsOfSums sums;
 };
 

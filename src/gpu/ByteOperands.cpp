@@ -142,15 +142,4 @@ bool takesBytesFromSlots(FunctionOpInterface kernel) {
       .wasInterrupted();
 }
 
-bool writesRightOperands(FunctionOpInterface kernel) {
-  return kernel
-      ->walk([](tile::DotOp dot) {
-        Operation *source = dot.getRhs().getDefiningOp();
-        bool isWritten = isWgmma(dot) && isa<scf::ForOp>(dot->getParentOp()) && source &&
-                         source->getBlock() == dot->getBlock() && !slotOperand(dot.getRhs());
-        return isWritten ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 } // namespace nereid::gpu

@@ -25,8 +25,4 @@ void readBytesForProducts(mlir::FunctionOpInterface kernel, unsigned warps);
 /// waits for memory, not for tensor cores.
 bool takesBytesFromSlots(mlir::FunctionOpInterface kernel);
 
-/// True if a loop computes the right operand of a warp group's product, and writes it where that
-/// reads it: arithmetic and tensor cores take turns, unless another program covers for this one.
-bool writesRightOperands(mlir::FunctionOpInterface kernel);
-
 } // namespace nereid::gpu

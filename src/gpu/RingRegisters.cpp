@@ -131,6 +131,17 @@ std::optional<SlotOperand> slotOperand(Value operand) {
   return SlotOperand{slot, source->second ? shared.transposed() : shared};
 }
 
+bool writesRightOperands(FunctionOpInterface kernel) {
+  return kernel
+      ->walk([](tile::DotOp dot) {
+        Operation *source = dot.getRhs().getDefiningOp();
+        bool isWritten = isWgmma(dot) && isa<scf::ForOp>(dot->getParentOp()) && source &&
+                         source->getBlock() == dot->getBlock() && !slotOperand(dot.getRhs());
+        return isWritten ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 void emitCopy(RegisterEmitter &e, Value to, Value from, unsigned bytes, Value count, Value owner,
               Value policy, Value passesFirst) {
   to = e.builder.create<LLVM::PtrToIntOp>(e.loc(), e.builder.getI32Type(), to);

@@ -38,6 +38,9 @@ bool readsSlots(tile::DotOp dot);
 /// True if warp groups make it.
 bool isWgmma(tile::DotOp dot);
 bool hasWgmma(mlir::FunctionOpInterface kernel);
+/// True if a loop computes the right operand of a warp group's product, and writes it where that
+/// reads it: arithmetic and tensor cores take turns, unless another program covers for this one.
+bool writesRightOperands(mlir::FunctionOpInterface kernel);
 /// PTX that waits until no more than `pending` products are in flight, of which that of `sums`, the
 /// `count` registers from $0 on, may be one (`areDone`: is none).
 std::string waitForProducts(int64_t pending, unsigned count, mlir::Value sums, bool areDone);

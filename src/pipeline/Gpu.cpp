@@ -22,6 +22,7 @@
 #include "gpu/PipelineLoads.h"
 #include "gpu/Ptxas.h"
 #include "gpu/RegisterEmitter.h"
+#include "gpu/Rings.h"
 #include "gpu/ShortSteps.h"
 #include "gpu/TilesAhead.h"
 #include "ir/FloatOptions.h"
@@ -397,8 +398,7 @@ gpu::AssemblyFacts factsOf(ModuleOp module, const CodeRequest &request, const Gp
   if (auto limit = module->getAttrOfType<IntegerAttr>(tile::maxRegistersAttr))
     facts.maxRegisters = uint32_t(limit.getInt());
   facts.hasProducts = code.text.find("mma") != std::string::npos;
-  facts.takesBytesFromSlots = gpu::takesBytesFromSlots(kernel);
-  facts.writesRightOperands = gpu::writesRightOperands(kernel);
+  facts.productsWait = gpu::takesBytesFromSlots(kernel) || gpu::writesRightOperands(kernel);
   if (!facts.maxRegisters && !facts.hasProducts)
     facts.sums = gpu::loadsOfSums(kernel);
   return facts;
